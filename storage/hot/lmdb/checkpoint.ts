@@ -57,7 +57,7 @@ const writeSlot = (
   },
 });
 
-/** A value of a table without an index; `null` removes it. */
+/** Creates the write of a value in a table without an index; `null` removes it. */
 const writeValue = <Value>(
   table: Database<Value, string>,
   values: Map<string, Value | null>,
@@ -97,7 +97,7 @@ const writeVisitors = (
   },
 });
 
-/** One listing's new visitors, in writes of bounded size. */
+/** Splits one listing's new visitors into writes of bounded size. */
 function* splitVisitors(writer: Writer, taken: TakenVisitors): Generator<PendingWrite> {
   const { removed, added } = taken;
   for (let from = 0; from === 0 || from < added.length; from += stepEntries) {
@@ -106,7 +106,7 @@ function* splitVisitors(writer: Writer, taken: TakenVisitors): Generator<Pending
   }
 }
 
-/** The last write of a checkpoint: records up to which journal record the tables are complete. */
+/** Creates the last write of a checkpoint: up to which journal record the tables are complete. */
 const writeApplied = ({ tables, journal: { sequence, seed } }: Writer): PendingWrite => ({
   entries: 1,
   put: () => putApplied(tables, { sequence, seed }),
@@ -264,7 +264,7 @@ export const startCheckpointLater = (writer: Writer): void => {
   writer.timer ??= setTimeout(() => void runScheduled(writer), isFailing ? retryMs : dueMs).unref();
 };
 
-/** For the operator, while the last checkpoint failed; `null` otherwise. */
+/** Describes the last checkpoint for the operator if it failed; `null` otherwise. */
 export const describeFailure = ({ failure, folder, pendingBytesMax }: Writer): string | null =>
   failure === null
     ? null

@@ -184,14 +184,14 @@ const isSamePlain = (one: Decision, other: Decision): boolean =>
 const isPlainlyApplied = (decision: Decision): boolean =>
   decision.kind === 'applied' && decision.switched === undefined && decision.contained === undefined;
 
-/** The plain decision with this number. */
+/** Returns the plain decision with this number. */
 export const toPlainDecision = (code: number): Decision => plainDecisions[code] as Decision;
 
-/** The acceptance of a vote, by its count: below 0 for a lost vote that the totals contain already. */
+/** Builds the acceptance of a vote by its count: below 0 for a lost vote that the totals contain already. */
 export const toAcceptance = (count: number): Decision =>
   count < 0 ? { kind: 'voted', count: -count, contained: true } : { kind: 'voted', count };
 
-/** The refusal of a vote, by the number of its reason. `retryAtMs` 0 means that waiting does not help. */
+/** Builds the refusal of a vote by the number of its reason. `retryAtMs` 0: waiting does not help. */
 export const toRefusedDecision = (code: number, retryAtMs: number): Decision => {
   return { kind: 'refused', reason: refusals[code] as VoteRefusal, retryAtMs };
 };

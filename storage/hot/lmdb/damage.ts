@@ -20,14 +20,14 @@ const describeRemedy = (folder: string): string =>
   'damaged records that were not in SQL yet are lost; visitors who came before count as unique once more, ' +
   'and shards of bots count again from their next post.';
 
-/** For a folder that cannot be opened. Names what is damaged, and what to do. */
+/** Creates the error of a folder that cannot be opened. It names what is damaged, and what to do. */
 export const createFolderError = (folder: string, what: string): StorageError =>
   createDamageError(
     'open',
     `The embedded hot store in ${folder} is damaged (${what}). ${describeRemedy(folder)}`,
   );
 
-/** `report` is called at the first damage, then at most once a minute while more is met. */
+/** Creates the log of damage. Calls `report` at the first damage, then at most once a minute for more. */
 export const createDamageLog = (folder: string, report: (description: string) => void) => {
   const damaged = new Set<string>();
   let reportedMs = Number.NEGATIVE_INFINITY;

@@ -135,7 +135,7 @@ export const readRecords = (
   return stop('whole');
 };
 
-/** A batch, and where its shard is after it. */
+/** A batch, and the position of its shard after it. */
 export interface AppliedBatch {
   readonly shard: Shard;
   readonly producer: string;
@@ -174,7 +174,7 @@ type RecordArray = readonly [
 
 const packr = new Packr({ useRecords: false });
 
-/** Packs behind room for a record's header. The buffer is used again by the next call. */
+/** Packs changes, after room for a record's header. The next call uses the buffer again. */
 export const packChanges = (changes: Changes): RecordBuffer => {
   const { nowMs, votes, removedVisitors, visitors, outbox, parts } = changes;
   const array: RecordArray = [

@@ -33,7 +33,7 @@ const encodePart = (part: string): string => (plain.test(part) ? part : encodeUR
 const decodePart = (part: string): string => (part.includes('%') ? decodeURIComponent(part) : part);
 
 export const toShardKey = (shard: Shard): string => `s${shard}`;
-/** All keys of a shard lie in [start, end). */
+/** Builds the range of a shard's keys: from `start` to before `end`. */
 export const toShardRange = (shard: Shard): { start: string; end: string } => ({
   start: `s${shard} `,
   end: `s${shard}!`,
@@ -43,12 +43,12 @@ export const parseShard = (key: string): Shard => Number(key.slice(1, key.indexO
 
 export const toSlotKey = (shard: Shard, address: EntityAddress): string => checkKey(`s${shard} ${address}`);
 
-/** The key of a slot in the dirty index. Versions are padded, so that slots dirty for longest come first. */
+/** Builds the key of a slot in the dirty index. Versions are padded: slots dirty for longest come first. */
 export const toDirtyKey = (slot: string, since: number): string => {
   const blank = slot.indexOf(' ');
   return `${slot.slice(0, blank)} ${since.toString(36).padStart(11, '0')}${slot.slice(blank)}`;
 };
-/** The address in a key of an index: dirty slots, due parts. */
+/** Reads the address from a key of an index: dirty slots, due parts. */
 export const parseIndexedAddress = (key: string): EntityAddress =>
   key.slice(key.lastIndexOf(' ') + 1) as EntityAddress;
 
@@ -61,28 +61,28 @@ export const parseProducerKey = (key: string): { shard: Shard; producer: string 
 export const toOutboxKey = (shard: Shard, itag: string): string => checkKey(`s${shard} ${encodePart(itag)}`);
 export const parseOutboxKey = (key: string): string => decodePart(key.slice(key.indexOf(' ') + 1));
 
-/** The key of one listing's visitors; each visitor is a value of that key. */
+/** Builds the key of one listing's visitors; each visitor is a value of that key. */
 export const toVisitorsKey = (shard: Shard, address: EntityAddress, incarnation: Incarnation): string =>
   checkKey(`s${shard} ${address} ${incarnation}`);
 
 export const toBucket = (atMs: number): number => Math.max(0, Math.floor(atMs / limits.voteBucketMs));
-/** The bucket comes first in the key, so that expired buckets form one range. */
+/** Builds the first part of a vote's key, so that expired buckets form one range. */
 export const toBucketKey = (bucket: number): string => bucket.toString(36).padStart(8, '0');
 
-/** The key of a bot's part. All parts of a table, and all of a listing, form one range (`toPartsRange`). */
+/** Builds the key of a bot's part. Those of a table, and of a listing, form one range (`toPartsRange`). */
 export const toPartKey = (listing: string, shardCount: number, id: number): string =>
   checkKey(`${listing} ${shardCount} ${id.toString(36).padStart(3, '0')}`);
 export const parsePartKey = (key: string): number => Number.parseInt(key.slice(key.lastIndexOf(' ') + 1), 36);
-/** The listing in the key of one of its parts. */
+/** Reads the listing from the key of one of its parts. */
 export const parseListing = (key: string): string =>
   key.slice(0, key.lastIndexOf(' ', key.lastIndexOf(' ') - 1));
-/** The range of one table's keys, or of all tables of a listing. */
+/** Builds the range of one table's keys, or of all tables of a listing. */
 export const toPartsRange = (listing: string, shardCount?: number): { start: string; end: string } => {
   const table = shardCount === undefined ? listing : `${listing} ${shardCount}`;
   return { start: `${table} `, end: `${table}!` };
 };
 
-/** The key of a bot in the index of due parts; the earliest time comes first. Without an address: a bound. */
+/** Builds the key of a bot in the index of due parts, earliest first. Without an address: a bound. */
 export const toDuePartsKey = (shard: Shard, dueMs: number, address: EntityAddress | ''): string =>
   `s${shard} ${dueMs.toString(36).padStart(11, '0')} ${address}`;
 

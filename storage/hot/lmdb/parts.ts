@@ -41,20 +41,20 @@ interface KeyRange {
 
 const isInRange = (key: string, { start, end }: KeyRange): boolean => key >= start && key < end;
 
-/** The keys in a range of one listing's parts, in the tables and pending. */
+/** Lists the keys in a range of one listing's parts, in the tables and pending. */
 const listStoredKeys = ({ tables, pending }: Writer, range: KeyRange, listing: string): Set<string> => {
   const keys = new Set(tables.parts.getKeys(range));
   for (const key of pending.parts.get(listing)?.keys() ?? []) if (isInRange(key, range)) keys.add(key);
   return keys;
 };
 
-/** `null` when there is none, or it is damaged. */
+/** Reads a stored part; `null` when there is none, or it is damaged. */
 const readPartArray = ({ tables, pending }: Writer, key: string, listing: string): PartArray | null => {
   const array = pending.parts.get(listing)?.get(key);
   return (array === undefined ? tables.parts.get(key) : array) ?? null;
 };
 
-/** The keys in a range of one listing's parts, as the call sees them. */
+/** Lists the keys in a range of one listing's parts, as the call sees them. */
 const listKeys = ({ writer, plan }: PlannedParts, range: KeyRange, listing: string): Set<string> => {
   const keys = listStoredKeys(writer, range, listing);
   for (const key of plan.parts.keys()) if (isInRange(key, range)) keys.add(key);
@@ -131,7 +131,7 @@ export const readParts = (writer: Writer, { id, fromId, limit }: PartsRequest): 
   return { state, parts };
 };
 
-/** The addresses that are due: those pending, then those in LMDB's index. */
+/** Lists the addresses that are due: those pending, then those in LMDB's index. */
 function* listDueAddresses(writer: Writer, shard: Shard, nowMs: number): Generator<EntityAddress> {
   const pending = getPendingSlots(writer, shard);
   for (const [address, { stored }] of pending) {
@@ -144,7 +144,7 @@ function* listDueAddresses(writer: Writer, shard: Shard, nowMs: number): Generat
   }
 }
 
-/** The bots whose parts are due. */
+/** Lists the bots whose parts are due. */
 export const listDueParts = (
   writer: Writer,
   { shards, limit, nowMs }: { readonly shards: readonly Shard[]; readonly limit: number; nowMs: number },

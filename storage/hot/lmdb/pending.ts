@@ -35,7 +35,7 @@ export const readStoredSlot = (
   return stored;
 };
 
-/** `undefined` for none, `null` when they are damaged. */
+/** Reads one voter's votes in one bucket; `undefined` for none, `null` when they are damaged. */
 export const readVotesArray = ({ pending, tables }: Writer, key: string): VotesArray | null | undefined =>
   pending.votes.get(key) ?? tables.votes.get(key);
 

@@ -142,7 +142,7 @@ const runOperation = async <Result>(
   return task();
 };
 
-/** `null` when a record of the voter's votes is damaged. */
+/** Finds the vote for which the voter waits, 0 for none; `null` when a record of these votes is damaged. */
 const findVotedAtMs = (
   store: LmdbState,
   vote: { readonly listing: string; readonly voter: string },
@@ -178,14 +178,18 @@ const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   return { outcome: 'found', ref: parseEntityRef(address, incarnation, shard), state, generation, votedAtMs };
 };
 
-/** While the disk has room, the store counts as just answered: an earlier refusal no longer matters. */
+/**
+ * Creates the pulse. While the disk has room the store counts as just answered: old refusals do not matter.
+ */
 const createPulse = (writer: Writer): Pulse => ({
   listSilent: () => [describeFullDisk(writer) ?? []].flat(),
   getAnsweredMs: () => (describeFullDisk(writer) === null ? performance.now() : Number.NEGATIVE_INFINITY),
   mayLoseTail: () => false,
 });
 
-/** The tables get what is pending; if that fails, the journal still has it, and the log says so. */
+/**
+ * Closes the store. The tables get what is pending; if that fails, the journal has it, and the log says so.
+ */
 const close = async (store: LmdbState): Promise<void> => {
   const { writer } = store;
   if (writer.closed) return;

@@ -143,7 +143,7 @@ export const readMirror = (tables: Tables, path: string): ShardMirror[] => {
   return mirror;
 };
 
-/** The number of shards with which the folder was written; `null` while no shard was published. */
+/** Reads the number of shards with which the folder was written; `null` while no shard was published. */
 export const readShardCount = ({ meta }: Tables): number | null => {
   // Keys of shards begin with `s`, which comes after `format`.
   const isUnused = meta.getKeysCount({ start: 's', limit: 1 }) === 0;
@@ -156,7 +156,7 @@ export interface AppliedRecords {
   readonly seed: number;
 }
 
-/** `null` for a store that never had a journal. Throws when it is damaged. */
+/** Reads these two; `null` for a store that never had a journal. Throws when they are damaged. */
 export const readApplied = ({ meta }: Tables, path: string): AppliedRecords | null => {
   const stored = meta.get('journal') as readonly [number, number] | null | undefined;
   if (stored === null) throw createFolderError(path, 'meta');
@@ -205,7 +205,7 @@ export const countStoredBacklog = ({ dirty, outbox }: Tables): { entities: numbe
   votes: countStored(outbox),
 });
 
-/** All tables of the environment. */
+/** Lists all tables of the environment. */
 export const listTables = ({ root: _root, ...tables }: Tables) => Object.values(tables);
 
 /** LMDB's statistics omit the trees of duplicate values; a visitor takes about this many bytes there. */

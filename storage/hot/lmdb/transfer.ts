@@ -27,7 +27,7 @@ const chunkMax = 1_000;
 
 export const createTransfer = (writer: Writer): HotTransfer => {
   const { tables } = writer;
-  /** The tables with all that is committed. */
+  /** Returns the tables with all that is committed. */
   const completeTables = async (): Promise<Tables> => {
     await runCheckpoint(writer);
     return tables;

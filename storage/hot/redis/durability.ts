@@ -14,7 +14,7 @@ const synced = 'synced to the disk of Redis';
 const everySecond = 'synced to the disk of Redis within about a second';
 const unknown = 'as durable as the Redis server, which does not show its settings';
 
-/** `synced` is what we document and test; with any other setting a crash may lose acknowledged changes. */
+/** Describes the settings. Only `synced` is tested; with others a crash may lose acknowledged changes. */
 const describeSync = (appendOnly: string | undefined, sync: string | undefined): string => {
   if (appendOnly === undefined || sync === undefined) return unknown;
   if (appendOnly !== 'yes')
@@ -25,7 +25,7 @@ const describeSync = (appendOnly: string | undefined, sync: string | undefined):
   return `${system}: a crash may lose the newest changes (appendfsync no)`;
 };
 
-/** A replica may replace its primary: always in a Cluster, otherwise while one is connected. */
+/** Whether a replica may replace its primary: always in a Cluster, otherwise while one is connected. */
 const canFailOver = (info: string): boolean =>
   /^cluster_enabled:1/m.test(info) || /^connected_slaves:[1-9]/m.test(info);
 
@@ -44,7 +44,7 @@ const readDescription = async (primary: Redis): Promise<string> => {
 
 export type DurabilityWatch = ReturnType<typeof createDurabilityWatch>;
 
-/** `onChange` receives a message when the first primary becomes weak, and when none is any more. */
+/** Creates the watch. `onChange` receives a message when a first primary becomes weak, and when none is. */
 export const createDurabilityWatch = (
   link: Link,
   onChange: (message: string, isSafe: boolean) => void = () => {},
@@ -52,7 +52,7 @@ export const createDurabilityWatch = (
   const descriptions = new Map<string, string>();
   const pending = new Set<string>();
   const list = () => link.listSlotOwners().map(({ name }) => descriptions.get(name) ?? unknown);
-  /** How many primaries may lose confirmed writes now, in a crash or a failover. */
+  /** Counts the primaries that may lose confirmed writes now, in a crash or a failover. */
   const countWeak = () => list().filter((description) => description !== synced).length;
   /** Says how durable a confirmed write is, for operators; lists each answer once if primaries differ. */
   const describe = () => [...new Set(list())].sort().join('; ');

@@ -38,10 +38,10 @@ const lostMessages = [
 const lost = new RegExp(lostMessages.join('|'), 'i');
 const redirectedTooOften = /^Too many Cluster redirections\. Last error: (?:\w*Error: )?(.*)$/s;
 
-/** The server does not know the function: our library is not loaded there. */
+/** Whether the server does not know the function: our library is not loaded there. */
 export const isFunctionMissing = (error: Error): boolean => /^ERR Function not found/i.test(error.message);
 
-/** Redirected from node to node until the client gave up: each node refused, so the call had no effect. */
+/** Whether the call was redirected until the client gave up: each node refused, so it had no effect. */
 export const isRedirectedTooOften = (error: Error): boolean => redirectedTooOften.test(error.message);
 
 /** Classifies one error of the client. */

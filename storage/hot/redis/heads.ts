@@ -100,7 +100,7 @@ export const createHeadsReader = (link: Link) => {
     return heads;
   };
   return {
-    /** The heads of these shards, in the order given. */
+    /** Reads the heads of these shards, in the order given. */
     read: async (shards: readonly Shard[]) => {
       if (!trusted || !link.isOneServer || shards.length < link.shardCount * allFromShare)
         return readHeads(link, toTags(shards, link.shardCount));

@@ -76,7 +76,7 @@ export const loadLibrary = async (primary: Redis, library: Library): Promise<voi
   }
 };
 
-/** What a server calls itself, such as "Dragonfly df-v1.30.1" or "Redis 6.2.14". */
+/** Reads what a server calls itself, such as "Dragonfly df-v1.30.1" or "Redis 6.2.14". */
 const readServerName = async (primary: Redis): Promise<string> => {
   const info = await primary.info('server').catch(() => '');
   const own = /^(?!redis_|gcc_|os_)([a-z]+)_version:(\S+)/m.exec(info);

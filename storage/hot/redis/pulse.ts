@@ -148,7 +148,7 @@ const recordAnswer = (state: PrimaryState, atMs: number): void => {
   state.refusal = '';
 };
 
-/** `link` is that of one server, `null` for a Cluster. */
+/** Describes the primaries that are silent. `link` is that of one server, `null` for a Cluster. */
 const describeSilent = (states: ReadonlyMap<string, PrimaryState>, link: Link | null): string[] => {
   const nowMs = performance.now();
   const refusedConnection = describeRefusal(link?.connectionFailure() ?? null);

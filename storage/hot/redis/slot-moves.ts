@@ -19,7 +19,7 @@ interface Move {
   readonly to: string;
 }
 
-/** The moves that the server behind this answer to `CLUSTER NODES` takes part in. */
+/** Lists the moves of the server that gave this answer to `CLUSTER NODES`. */
 const listMoves = (nodes: string): readonly Move[] => {
   const lines = nodes.split('\n').map((line) => line.split(' '));
   const nameOf = (wanted: string): string => {
@@ -37,7 +37,10 @@ const listMoves = (nodes: string): readonly Move[] => {
 
 const toName = ({ slot, from, to }: Move): string => `slot ${slot} has been moving from ${from} to ${to}`;
 
-/** `onChange` receives a message when the first slot stays half-moved, and when none is any more. */
+/**
+ * Creates the watch. `onChange` receives a message when the first slot stays half-moved, and when none is any
+ * more.
+ */
 export const createSlotMoves = (
   link: Link,
   onChange: (message: string, isSafe: boolean) => void = () => {},
@@ -46,7 +49,7 @@ export const createSlotMoves = (
   let open: ReadonlyMap<string, { readonly move: Move; readonly sinceMs: number }> = new Map();
   let lookedMs = Number.NEGATIVE_INFINITY;
   let wasStuck = false;
-  /** One note for each slot that has been moving for longer than a move takes. */
+  /** Lists a note for each slot that has been moving for longer than a move takes. */
   const listNotes = (): readonly string[] =>
     [...open].flatMap(([name, { move, sinceMs }]) => {
       const movingMs = performance.now() - sinceMs;

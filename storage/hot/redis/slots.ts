@@ -53,7 +53,7 @@ const takeFirst = (field: NamedField, index: number): string => {
   return `const ${name} = length > ${firstBefore + index} ? ${value} : empty.${name};`;
 };
 
-/** A property of the state: those of the first array are read by then. */
+/** Builds the source of a property of the state; those of the first array are read by then. */
 const takeOrName = (field: NamedField): string =>
   field.array === 'first' ? field.name : `${field.name}: ${takeField(field)}`;
 
@@ -95,7 +95,9 @@ const takeState = (cursor: ByteCursor, length: number): HotState => {
   return state;
 };
 
-/** The list of shards is padded while a bot has a current table (`functions/3-parts.lua`). */
+/**
+ * Adds a bot's parts. The list of shards is padded while it has a current table (`functions/3-parts.lua`).
+ */
 const addParts = (state: HotState, cursor: ByteCursor): HotState => {
   skip(cursor, restLengthWithParts - restLength - 1);
   const parts = readPartsState(takeBytes(cursor));

@@ -15,7 +15,7 @@ const spreadTags = [
 ] as readonly number[] as readonly Tag[];
 const oldTags = Array.from({ length: oldShardCount }, (_, shard) => shard as Tag);
 
-/** The tags of a store with `count` shards, in the order of its shards. */
+/** Lists the tags of a store with `count` shards, in the order of its shards. */
 export const listTags = (count: number): readonly Tag[] => (count === newShardCount ? spreadTags : oldTags);
 
 export const toTag = (shard: Shard, count: number): Tag => listTags(count)[shard] as Tag;

@@ -70,7 +70,7 @@ async function* readPrimary(
   }
 }
 
-/** The address, the incarnation and what follows, of `b:12:345:6`. */
+/** Reads the address, the incarnation and what follows from `b:12:345:6`. */
 const parseListing = (text: string, parts: number): [EntityAddress, Incarnation, number] => {
   const words = text.split(':');
   const numbers = words.splice(-parts).map(Number);
@@ -143,7 +143,7 @@ const unpackVotes = (packed: Buffer) => {
 
 type Command = [name: string, key: string, ...args: (string | number | Buffer)[]];
 
-/** One command for each key; all but PEXPIRE take any number of fields or members. */
+/** Merges the commands of each key into one; all but PEXPIRE take any number of fields or members. */
 const mergeCommands = (commands: readonly Command[]): readonly Command[] => {
   const merged = new Map<string, Command>();
   for (const command of commands) {
@@ -202,6 +202,6 @@ const packTable = (table: PartsTable | null): readonly number[] =>
     ? [0, 0, 0, 0, 0, 0, 0, 0, 0]
     : [table.shardCount, table.sinceMs, table.seen, table.servers, table.users, ...table.live];
 
-/** The head of a bot's parts (`functions/3-parts.lua`). */
+/** Packs the head of a bot's parts (`functions/3-parts.lua`). */
 const packHead = ({ dueMs, replaced, current, building }: PartsState): Buffer =>
   packDoubles([dueMs, replaced, ...packTable(current), ...packTable(building)]);
