@@ -4,12 +4,11 @@
  * the other nodes.
  */
 import { DomainError } from '../../engine/errors.ts';
-import { isPermission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
 import { revokeSession, Sessions, toSession } from '../api/sessions.ts';
 import { UserParams } from '../api/shared/common.ts';
-import { toTarget } from '../api/shared/convert.ts';
+import { parsePermissionIds, toTarget } from '../api/shared/convert.ts';
 import { patternMessages, userId } from '../api/shared/patterns.ts';
 import type { App } from '../app.ts';
 import { mintToken } from '../auth/mint.ts';
@@ -134,10 +133,7 @@ const issueToken = async (
   target: { readonly kind: TokenKind; readonly id: string },
   body: TokenBody,
 ): Promise<Reply> => {
-  const permLimits = (body.perm_limits ?? []).map((id) => {
-    if (isPermission(id)) return id;
-    throw createValidationError('body', { '/perm_limits': `there is no permission ${id}` });
-  });
+  const permLimits = parsePermissionIds('/perm_limits', body.perm_limits ?? []);
   if (target.kind === 'user') {
     if (!userIdShape.test(target.id))
       throw createValidationError('path', { '/target_id': patternMessages[userId] ?? '' });

@@ -65,7 +65,9 @@ const logFailure = (call: Call, error: unknown): void => {
 /** Answers with an error. Never throws; sends nothing when the call was answered or the client left. */
 const fail = (call: Call, error: unknown, extra = ''): void => {
   const { exchange } = call;
-  const reply = buildErrorReply(nameSuccessor(error, exchange.path), exchange.requestId);
+  // Only paths of the public listener are like those of other directories.
+  const shown = call.context.guard === undefined ? nameSuccessor(error, exchange.path) : error;
+  const reply = buildErrorReply(shown, exchange.requestId);
   if (reply.log) logFailure(call, error);
   if (!exchange.open) return;
   const replacement = replaceError(call, error);

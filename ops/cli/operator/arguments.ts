@@ -149,7 +149,7 @@ export const listFileFields = (operation: AdminOperation): readonly Field[] =>
 const parseValue = (field: Field, given: string | boolean | readonly (string | boolean)[]): unknown => {
   if (!isNumber(field.schema)) return given;
   const number = Number(given);
-  if (given !== '' && Number.isFinite(number)) return number;
+  if (String(given).trim() !== '' && Number.isFinite(number)) return number;
   throw new CommandError(`--${field.option} must be a number, not "${String(given)}".`, 2);
 };
 

@@ -98,7 +98,11 @@ test('tokens issue: works for an unknown user, a bot, a team; 404 for an unknown
   assert.is((await world.ask('GET', '/users/newcomer/reminders', { token })).status, 200);
   const bot = (await operate('POST /bot/bot2/tokens', { name: 'bot two', expiry: 60 })).json.token;
   assert.is((await world.ask('POST', '/bots/stats', { token: bot, body: { servers: 1 } })).status, 200);
-  assert.is((await operate('POST /team/team1/tokens', { perm_limits: ['edit_team'] })).status, 201);
+  const doubled = await operate('POST /team/team1/tokens', { perm_limits: ['edit_team', 'edit_team'] });
+  assert.is(doubled.status, 201);
+  const { sessions } = (await operate('GET /team/team1/tokens')).json;
+  // Each once: an import refuses an export with doubled ones.
+  assert.equal(sessions.at(0).perm_limits, ['edit_team']);
 
   for (const target of ['bot/ghost', 'server/758641373074423808', 'team/ghost']) {
     assert.is((await operate(`POST /${target}/tokens`, {})).status, 404, target);

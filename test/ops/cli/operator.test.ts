@@ -94,6 +94,7 @@ test('a command prints the new state', async () => {
   assert.equal(await run('users ban 5 --yes'), { code: 0, out: 'User 5 is banned.\n', err: '' });
   assert.match((await run('users list --ban banned')).out, /^5 +wren/m);
   assert.equal(await run('users unban 5'), { code: 0, out: 'User 5 is no longer banned.\n', err: '' });
+  assert.equal(await run('users show nobody'), { code: 1, out: '', err: 'There is no such user.\n' });
 });
 
 test('votes and tokens are listed with what names them in the commands that void and revoke', async () => {
@@ -130,6 +131,7 @@ test('invalid arguments are not sent: exit code 2 and the usage', async () => {
     ['bots approve 1 2', /^"2" is one argument too many\.\nUsage/],
     ['bots approve 1 --fast', /Unknown option '--fast'.*\nUsage/],
     ['bots premium 1 --hours soon', /--hours must be a number, not "soon"/],
+    ['bots premium 1 --hours _', /--hours must be a number, not " "/],
     ['words add ..', /"\.\." is not an id or a name/],
     ['words add a/b', /"a\/b" is not/],
     ['words add a\tb', /"a\\tb" is not/],
