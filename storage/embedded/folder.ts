@@ -64,7 +64,8 @@ const findForbidden = (path: string): string | null => {
     if (!statSync(path).isDirectory()) return null;
     accessSync(path, constants.X_OK);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : path;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? null : path;
   }
   for (const name of readdirSync(path)) {
     const forbidden = findForbidden(join(path, name));

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findUnprivilegedUser } from '../../../bench/shared/unprivileged-user.ts';
-import { makeDataFolder } from '../../../storage/embedded/folder.ts';
+import { findForbiddenStore, makeDataFolder } from '../../../storage/embedded/folder.ts';
 import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('data folder');
@@ -43,6 +43,7 @@ for (const [title, folder, words] of [
   test(`${title} is refused at once, with a clear message`, () => {
     if (title === 'below a folder that holds none' && !existsSync('/proc/self')) return;
     assert.throws(() => makeDataFolder(folder), words);
+    assert.is(findForbiddenStore(folder), null, 'no store is of another user');
     assert.not.ok(existsSync(join(place, 'nowhere')));
   });
 }
