@@ -4,6 +4,7 @@
 import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
 import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
+import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
 import type { PersonRow } from '../../storage/catalogue/shared/people.ts';
 import type { ListingProfile } from '../../storage/catalogue/shared/profiles.ts';
 import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/teams.ts';
@@ -172,19 +173,18 @@ export const describeTeam = (profile: TeamProfile, holdings: TeamHoldings | null
       ),
     ...listDates(profile),
   ],
-  lists: [
-    { title: 'Bots', entities: (holdings?.bots ?? []).filter(isListed).map(toListedBot) },
-    { title: 'Servers', entities: (holdings?.servers ?? []).filter(isListed).map(toListedServer) },
-  ].filter(({ entities }) => entities.length > 0),
+  lists: groupListed(holdings?.bots ?? [], holdings?.servers ?? []),
 });
 
 const isListed = ({ type, state = 'public' }: { readonly type: string; readonly state?: string }): boolean =>
   (type === 'approved' || type === 'certified') && state === 'public';
 
-const pickListed = <Row extends Parameters<typeof isListed>[0]>(
-  ids: readonly string[],
-  rows: ReadonlyMap<string, Row>,
-): Row[] => ids.flatMap((id) => rows.get(id) ?? []).filter(isListed);
+/** Groups the bots and servers that are listed; leaves out a kind of which there are none. */
+const groupListed = (bots: readonly IndexBotRow[], servers: readonly IndexServerRow[]) =>
+  [
+    { title: 'Bots', entities: bots.filter(isListed).map(toListedBot) },
+    { title: 'Servers', entities: servers.filter(isListed).map(toListedServer) },
+  ].filter(({ entities }) => entities.length > 0);
 
 export const describePack = (pack: PackRow, { bots, servers }: PackPage): Listing => ({
   ...plainListing,
@@ -201,8 +201,8 @@ export const describePack = (pack: PackRow, { bots, servers }: PackPage): Listin
     ['Owner', render`<span dir="auto">${readName(pack.owner, pack.owner_id)}</span>`],
     ['Added', renderDate(pack.created_at)],
   ],
-  lists: [
-    { title: 'Bots', entities: pickListed(pack.bot_ids, bots).map(toListedBot) },
-    { title: 'Servers', entities: pickListed(pack.server_ids, servers).map(toListedServer) },
-  ].filter(({ entities }) => entities.length > 0),
+  lists: groupListed(
+    pack.bot_ids.flatMap((id) => bots.get(id) ?? []),
+    pack.server_ids.flatMap((id) => servers.get(id) ?? []),
+  ),
 });

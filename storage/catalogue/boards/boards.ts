@@ -128,14 +128,14 @@ const readScores = async (
   { kind, incarnation }: { kind: RankedKind; incarnation: number },
 ): Promise<ListingScores> => {
   const only: Only = (column) => sql`${column} = ${incarnation}`;
-  const scored = boardsByKind[kind].flatMap((board) => {
+  const queries = boardsByKind[kind].flatMap((board) => {
     const atMs = editions.get(toKey(kind, board))?.edition.number;
     if (atMs === undefined) return [];
     const scored = { board, kind, atMs, checkRules };
     return [sql`select ${board} as board, score from (${buildScored(sql, scored, only)}) as own`];
   });
-  if (scored.length === 0) return new Map();
-  const united = scored.reduce((all, one) => sql`${all} union all ${one}`);
+  if (queries.length === 0) return new Map();
+  const united = queries.reduce((all, one) => sql`${all} union all ${one}`);
   const rows = await sql<{ board: BoardName; score: number }[]>`${united}`;
   return new Map(rows.map(({ board, score }) => [board, score]));
 };

@@ -167,18 +167,15 @@ export const readEdition = async (
 
 const toEdition = (row: EditionRow): Edition => {
   const former = new Map(row.former.map((incarnation, place) => [incarnation, place]));
-  const toChange = (incarnation: number, place: number): number | null => {
+  const places = row.incarnations.map((incarnation, place): Place => {
     const before = former.get(incarnation);
-    return before === undefined ? null : before - place;
-  };
-  const places = row.incarnations.map(
-    (incarnation, place): Place => ({
+    return {
       incarnation,
       score: row.scores[place] as number,
       ratio: row.ratios[place] ?? null,
-      change: toChange(incarnation, place),
-    }),
-  );
+      change: before === undefined ? null : before - place,
+    };
+  });
   return {
     number: row.edition,
     madeAtMs: row.made_at.getTime(),

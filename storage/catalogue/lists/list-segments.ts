@@ -126,7 +126,7 @@ export const recount = async (
 ): Promise<Layout> => {
   const segments = describeSegments(list, segmentEntries);
   let changes = 0;
-  const counted = await retrySerializable(() =>
+  const layout = (await retrySerializable(() =>
     sql.begin('isolation level repeatable read', async (transaction): Promise<Layout> => {
       await transaction`lock table list_heads in share row exclusive mode`;
       await transaction`select set_config('statement_timeout', ${String(recountMsMax)}, true)`;
@@ -137,8 +137,7 @@ export const recount = async (
         await transaction`update list_heads set version = version + 1 where list = ${list}`;
       return readLayout(transaction, list);
     }),
-  );
-  const layout = counted as Layout;
+  )) as Layout;
   if (changes > vacuumChanges || layout.version % vacuumChanges === 0) await vacuum(sql);
   return layout;
 };

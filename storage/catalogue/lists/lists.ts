@@ -19,35 +19,34 @@ const ordersTriedMax = 3;
 /** Creates the lists; `ageMaxMs` is the maximum age of an order. */
 export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ageMaxMs: number }) => {
   const orders = createListOrders(sql, bound);
-  const pagesPastEnd = new Map<ListName, number>();
-  const readFromOrder = async <Rows>(request: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> => {
-    const { list, rowsPerPage, fill } = request;
-    for (let tried = 1; ; tried++) {
-      const order = await asStorage(`lists.${list}`, () => orders.read(list));
-      // All pages past the end are one.
-      const pastEnd = Math.ceil(order.count / rowsPerPage) + 1;
-      pagesPastEnd.set(list, pastEnd);
-      const shown = Math.min(page, pastEnd);
-      const listing = await snapshots.get(`${list} ${order.serial} ${shown}`, () =>
-        asStorage(`lists.${list}.page`, () => readPage(order, { page: shown, rowsPerPage, fill })),
-      );
-      if (!order.isOver() || tried === ordersTriedMax) return listing;
-    }
+  /** Creates the reader of a list's pages, which count from 1. `fill` reads the rows with these ids. */
+  const createReader = <Rows>(list: ListName, fill: (ids: readonly string[]) => PromiseLike<Rows>) => {
+    const rowsPerPage = perPage[list];
+    let pagePastEnd = Number.POSITIVE_INFINITY;
+    const readPage = async (order: ListOrder, page: number): Promise<CachedList<Rows>> => {
+      const ids = await order.readIds(computeOffset(page, rowsPerPage), rowsPerPage);
+      return { count: order.count, rows: await fill(ids) };
+    };
+    const readFromOrder = async (page: number): Promise<CachedList<Rows>> => {
+      for (let tried = 1; ; tried++) {
+        const order = await asStorage(`lists.${list}`, () => orders.read(list));
+        // All pages past the end are one.
+        pagePastEnd = Math.ceil(order.count / rowsPerPage) + 1;
+        const shown = Math.min(page, pagePastEnd);
+        const listing = await snapshots.get(`${list} ${order.serial} ${shown}`, () =>
+          asStorage(`lists.${list}.page`, () => readPage(order, shown)),
+        );
+        if (!order.isOver() || tried === ordersTriedMax) return listing;
+      }
+    };
+    return (page: number): Promise<CachedList<Rows>> =>
+      // The copies for times without SQL are few: pages past the end must not take their place.
+      page > pagePastEnd ? readFromOrder(page) : snapshots.show(`${list} ${page}`, () => readFromOrder(page));
   };
-  const readListPage = <Rows>(request: PageRequest<Rows>, page: number): Promise<CachedList<Rows>> =>
-    // The copies for times without SQL are few: pages past the end must not take their place.
-    page > (pagesPastEnd.get(request.list) ?? page)
-      ? readFromOrder(request, page)
-      : snapshots.show(`${request.list} ${page}`, () => readFromOrder(request, page));
-  const bots = { list: 'bots', rowsPerPage: perPage.bots } as const;
-  const servers = { list: 'servers', rowsPerPage: perPage.servers } as const;
-  const packs = { list: 'packs', rowsPerPage: perPage.packs } as const;
   return {
-    readBots: (page: number) =>
-      readListPage({ ...bots, fill: (ids) => selectIndexBots(sql, buildIdList(sql, ids)) }, page),
-    readServers: (page: number) =>
-      readListPage({ ...servers, fill: (ids) => selectIndexServers(sql, buildIdList(sql, ids)) }, page),
-    readPacks: (page: number) => readListPage({ ...packs, fill: (ids) => selectPackPage(sql, ids) }, page),
+    readBots: createReader('bots', (ids) => selectIndexBots(sql, buildIdList(sql, ids))),
+    readServers: createReader('servers', (ids) => selectIndexServers(sql, buildIdList(sql, ids))),
+    readPacks: createReader('packs', (ids) => selectPackPage(sql, ids)),
     /** Reads random listed bots, all equally likely; another choice on each call. */
     readRandomBots: (rowsMax: number) =>
       asStorage('lists.bots.random', async () => {
@@ -57,17 +56,3 @@ export const createLists = (sql: Sql, snapshots: Snapshots, bound: { readonly ag
   };
 };
 export type Lists = ReturnType<typeof createLists>;
-
-interface PageRequest<Rows> {
-  readonly list: ListName;
-  readonly rowsPerPage: number;
-  readonly fill: (ids: readonly string[]) => PromiseLike<Rows>;
-}
-
-const readPage = async <Rows>(
-  order: ListOrder,
-  { page, rowsPerPage, fill }: Omit<PageRequest<Rows>, 'list'> & { readonly page: number },
-): Promise<CachedList<Rows>> => {
-  const ids = await order.readIds(computeOffset(page, rowsPerPage), rowsPerPage);
-  return { count: order.count, rows: await fill(ids) };
-};

@@ -123,8 +123,7 @@ const buildUnchangedCondition = (sql: Queryable, due: DueReminder) => sql`
 
 const updateReminder = async (sql: Sql, due: DueReminder, verdict: ReminderUpdate): Promise<boolean> => {
   if (verdict.kind === 'over') return enqueueMessages(sql, due, verdict.nowMs);
-  const dueAtMs = verdict.kind === 'later' ? verdict.dueAtMs : null;
-  const votedAtMs = verdict.kind === 'later' ? verdict.votedAtMs : 0;
+  const { dueAtMs, votedAtMs } = verdict.kind === 'later' ? verdict : { dueAtMs: null, votedAtMs: 0 };
   return hasRow(sql`
     update reminders set due_at_ms = ${dueAtMs}, voted_at_ms = greatest(voted_at_ms, ${votedAtMs}::bigint)
     where ${buildUnchangedCondition(sql, due)} returning user_id`);
