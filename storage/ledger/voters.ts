@@ -5,7 +5,7 @@
  */
 
 import type { CastVote } from '../../engine/entity/items.ts';
-import type { EntityKind, EntityRef } from '../../engine/ids.ts';
+import type { EntityRef, Target } from '../../engine/ids.ts';
 import type { Edit, LedgerVote } from '../../engine/ports.ts';
 import { buildRows, type Sql } from '../sql/client.ts';
 
@@ -13,9 +13,8 @@ import { buildRows, type Sql } from '../sql/client.ts';
 export const selectVoters = async (
   sql: Sql,
   { kind, id, incarnation }: EntityRef,
-  page: { readonly sinceMs: number; readonly after: CastVote | null; readonly limit: number },
+  { sinceMs, after, limit }: { sinceMs: number; after: CastVote | null; limit: number },
 ): Promise<readonly LedgerVote[]> => {
-  const { sinceMs, after, limit } = page;
   const rows = await sql<{ user: string; at_ms: number; pinned: boolean }[]>`
     select author as user, (extract(epoch from created_at) * 1000)::bigint as at_ms,
       bool_or(void_reason = 'redeemed' or immutable) as pinned
@@ -30,12 +29,10 @@ export const selectVoters = async (
 
 /** Reads edited facts that the hot store has not confirmed, oldest first. */
 export const selectEdits = async (sql: Sql, limit: number): Promise<readonly Edit[]> => {
-  const rows = await sql<{ kind: EntityKind; id: string; incarnation: number; revision: number }[]>`
+  const rows = await sql<(Target & Pick<Edit, 'incarnation' | 'revision'>)[]>`
     select kind, entity_id as id, incarnation, revision
     from edited join totals using (incarnation) order by at, incarnation limit ${limit}`;
-  return rows.map(({ kind, id, incarnation, revision }) => {
-    return { target: { kind, id }, incarnation: incarnation as Edit['incarnation'], revision };
-  });
+  return rows.map(({ kind, id, incarnation, revision }) => ({ target: { kind, id }, incarnation, revision }));
 };
 
 /** Deletes edits that were sent. A newer edit of the same listing stays. */

@@ -122,12 +122,11 @@ export const peek = async (
   const votes: OutboxVote[] = [];
   let readSinceTurn = 0;
   for (const shard of limit.shards) {
-    const before = entities.length + votes.length;
     const room = { entities: limit.entities - entities.length, votes: limit.votes - votes.length };
     const part = peekShard(writer, shard, { room, limit });
     entities.push(...part.entities);
     votes.push(...part.votes);
-    readSinceTurn += entities.length + votes.length - before;
+    readSinceTurn += part.entities.length + part.votes.length;
     if (readSinceTurn < stepEntries) continue;
     readSinceTurn = 0;
     await nextTurn();
