@@ -37,6 +37,8 @@ export interface ProgramInput {
 /** Asynchronous, so that a wrong setting rejects and reaches `fail` like every other error. */
 const run = async ({ file, sqlThread }: ProgramInput): Promise<void> => {
   const index = parseWorkerIndex(process.argv);
+  if (index === null && process.argv.length > 2)
+    throw new Error('A start takes no arguments: settings are variables, as in PORT=8000 npm start.');
   const early = createEarlyReporter(readLogForm());
   if (index === null) for (const note of findMisspeltSettings()) early.reportNote(note);
   const config = readConfig();

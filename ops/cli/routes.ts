@@ -102,7 +102,10 @@ const findServingRoute = (located: readonly LocatedRoute[], { method, path }: Ro
   }));
   const matcher = createMatcher(entries);
   const anyMethod = matcher.find('OPTIONS', path);
-  if (anyMethod === null) return { text: `Nothing serves ${path}: 404 route_not_found.`, found: false };
+  if (anyMethod === null) {
+    const others = 'unless it is a document, a page, a health check or a path of COMPAT=on';
+    return { text: `No operation serves ${path}: 404 route_not_found, ${others}.`, found: false };
+  }
   if (method === 'OPTIONS')
     return { text: `OPTIONS ${path}: answered by http/response/cors.ts`, found: true };
   const wanted = method === null ? methods.filter((name) => name !== 'HEAD') : [method];

@@ -154,6 +154,14 @@ test('a wrong setting ends the program with its message and nothing else', () =>
   assert.match(stderr, /^ADMIN_PROT is not .*\nA setting is wrong:\n {2}PORT is .*\nAll settings .*\n$/);
 });
 
+test('arguments of a start are refused: it would ignore them', () => {
+  const main = fileURLToPath(new URL('../../ops/main.ts', import.meta.url));
+  const args = [...process.execArgv, main, '--port', '8081'];
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 20_000 });
+
+  assert.equal([status, stderr.split(':')[0]], [1, 'A start takes no arguments']);
+});
+
 test('a name similar to a setting gets a hint, unless that setting is set or its name is short', () => {
   const environment = {
     ADMIN_PROT: '1',

@@ -63,6 +63,7 @@ for (const [args, expected] of [
 
 for (const [args, expected] of [
   [['/nowhere'], /404 route_not_found/],
+  [['GET', '/docs'], /^No operation serves \/docs: .*, unless it is a document/],
   [['GET', '/bots/123/seo/'], /404 route_not_found/],
   [['DELETE', '/bots/123/seo'], /405 method_not_allowed\. It has GET, HEAD, OPTIONS/],
   [['bots/123'], /^Usage/],
