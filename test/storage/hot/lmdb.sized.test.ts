@@ -259,7 +259,10 @@ test('while the tables cannot be written, commits go on up to a bound; a later s
     const loaded = await store.load(targets.map(({ kind, id }) => ({ kind, id })));
     await store.close();
 
-    for (const { reason, outcome } of failures) assert.equal([reason, outcome], ['full', 'not_applied']);
+    for (const { reason, outcome, detail } of failures) {
+      assert.equal([reason, outcome], ['full', 'not_applied']);
+      assert.match(detail, /checkpoint: full/, 'the bound is met before the limit on the journal file');
+    }
     assert.is(warnings.length, 1, 'one line in the log');
     assert.match(notes.join(), /cannot write its tables .* tries again every 5 s; beyond 1 MiB/);
     for (const reply of loaded)
