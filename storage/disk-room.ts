@@ -34,7 +34,7 @@ const isFull = (error: unknown): boolean =>
     fullCodes.has((error as NodeJS.ErrnoException).code) ||
     isFull(error.cause));
 
-/** What a start that failed with `error` rejects with, for the operator. */
+/** Returns the error of a start that failed with `error`: for a full disk, one for the operator. */
 export const explainFullDisk = (dataDirectory: string, error: unknown): unknown => {
   if (!isFull(error)) return error;
   return new Error(

@@ -32,7 +32,7 @@ export const createRedisOwner = (): HotOwner => ({
 
 const identityFile = 'hot-id';
 
-/** The owner of a locked data folder. */
+/** Creates the owner of a locked data folder. */
 export const createFolderOwner = (dataDir: string): HotOwner => {
   const path = join(dataDir, identityFile);
   return {
@@ -107,7 +107,7 @@ export const adoptDatabase = (sql: Sql, owner: HotOwner): Promise<void> =>
 /** Above the time between two heartbeats in SQL (ops/rollcall.ts). */
 const aliveSeconds = 40;
 
-/** The nodes that are alive beside that which claimed the database, and since. */
+/** Lists the nodes that are alive beside the one that claimed the database, and were alive after that. */
 export const listIntruders = (sql: Queryable): Promise<readonly string[]> =>
   readColumn<string>(sql`
     select fleet.node from fleet left join hot_store on true

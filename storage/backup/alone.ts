@@ -88,7 +88,7 @@ const restoreInto = async (
   await endRestore(sql, dataDir);
 };
 
-/** The database says which hot store it belongs to: this one, from here on. */
+/** Ends the restore: from here on the database belongs to this hot store. */
 const endRestore = async (sql: Sql, dataDir: string): Promise<void> => {
   const identity = await readValue<string>(sql`select identity from hot_store`);
   createFolderOwner(dataDir).writeIdentity(identity ?? '');

@@ -34,7 +34,7 @@ export interface CopySource {
 const sumBytes = (contents: PackContents | undefined): number =>
   (contents?.files ?? []).reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** A pack of one file is that file. */
+/** Describes one file as a pack: a pack of one file is that file. */
 export const describeFile = async (file: string, path: string): Promise<PackContents> => {
   let crc = 0;
   for await (const chunk of createReadStream(file)) crc = crc32(chunk as Buffer, crc);
@@ -58,7 +58,7 @@ export const writeStoreCopy = async (
 
 const aliveEveryMs = 1_000;
 
-/** The copies that a node sends, one at a time, from drafts in its data folder. */
+/** Creates the sender of a node's copies, one at a time, from drafts in its data folder. */
 export const createCopySender = (source: CopySource, dataDir: string) => {
   const draft = join(dataDir, 'copy.unfinished');
   let busy = false;

@@ -33,7 +33,7 @@ export interface Servers {
   readonly signal: AbortSignal;
 }
 
-/** The major version of the server. */
+/** Reads the major version of the server. */
 export const readServerMajor = (sql: Sql): Promise<number> =>
   readNumber(sql`
     select current_setting('server_version_num')::int / 10000 as version`);

@@ -51,7 +51,7 @@ export const withNull = <Schema extends TSchema>(field: RecordField<Schema>) => 
   ...field,
   schema: Type.Union([Type.Null(), field.schema]),
 });
-/** For `''` beside the values of the field. */
+/** Allows `''` beside the values of the field. */
 export const withEmpty = <Schema extends TSchema>(field: RecordField<Schema>) => ({
   ...field,
   empty: '',
@@ -64,14 +64,14 @@ export const putInColumn = <Schema extends TSchema>(
   ...field,
   column,
 });
-/** For what the engine counts: it is in the table `totals`. */
+/** Puts a field that the engine counts in the table `totals`. */
 export const putInTotals = <Schema extends TSchema>(field: RecordField<Schema>): RecordField<Schema> => ({
   ...field,
   table: 'totals',
 });
 
 type SchemasOf<Map extends RecordFields> = { [Name in keyof Map]: Map[Name]['schema'] };
-/** The schema of a record with these fields and no others: a mistyped one must not get lost. */
+/** Creates the schema of a record with these fields and no others: a mistyped one must not get lost. */
 export const createObjectSchema = <Map extends RecordFields>(fields: Map) =>
   Type.Object(
     Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema])) as SchemasOf<Map>,
@@ -111,7 +111,7 @@ const isSame = (value: unknown, fallback: unknown): boolean =>
     ? Object.keys(value as object).length === 0
     : (value ?? null) === (fallback ?? null);
 
-/** Times in a JSON aggregate of SQL are text. */
+/** Formats a time; those in a JSON aggregate of SQL are text. */
 const formatTime = (value: Date | string | number): string => new Date(value).toISOString();
 
 /** Converts the digits of an integer of any size to a JSON number. */
@@ -120,7 +120,7 @@ const toExactNumber = (digits: string): unknown =>
 
 /* ------------------------------------------------------------------ types */
 
-/** A string that `accepts` returns true for; `words` is the message for any other. */
+/** Creates a field for strings that `accepts` allows; `words` is the message for others. */
 const checked = (
   accepts: (text: string) => boolean,
   words: string,
@@ -144,7 +144,7 @@ export const createText = (min: number, max: number) =>
     empty: '',
   });
 const refused = new RegExp(`[${refusedInNames}]`);
-/** The text of a name; by the same rules as in requests. */
+/** Creates the field of a name, by the same rules as in requests. */
 export const createName = (min: number, max: number) =>
   checked(
     (value) =>

@@ -182,7 +182,7 @@ const runBatch = async (run: Run, batch: LineBatch): Promise<void> => {
   }
 };
 
-/** Times of votes: the partition of each month is created outside of the transaction that fills it. */
+/** Lists the times of votes: the partition of a month is created outside of the transaction that fills it. */
 const voteTimes = (batch: LineBatch): { atMs: number }[] =>
   batch.records.flatMap(({ record }) =>
     record.kind === 'vote' ? [{ atMs: Date.parse(record.created_at) }] : [],

@@ -196,7 +196,7 @@ const take = ({ plan, known, now }: Batch, line: number, record: ImportRecord): 
   return null;
 };
 
-/** The account of a bot is a user; its record may create it. */
+/** Takes the account of a bot, a user that the bot's record may create. */
 const takeAccount = (
   { plan, known }: Pick<Batch, 'plan' | 'known'>,
   line: number,
@@ -255,7 +255,7 @@ const assignIncarnations = async ({ sql, plan }: Batch): Promise<void> => {
   for (const [index, listing] of listings.entries()) listing.incarnation = incarnations[index] ?? 0;
 };
 
-/** A vote belongs to the listing that its target has now. */
+/** Gives each vote the listing that its target has now, or 0 if it belongs to a former listing. */
 const placeVotes = ({ plan, known }: Batch): void => {
   for (const vote of plan.entries.vote) {
     const { target_type, target_id, former } = vote.record as RecordOfKind<'vote'>;

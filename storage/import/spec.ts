@@ -50,5 +50,5 @@ export const defineKind = <const Name extends string, Map extends RecordFields>(
 
 const atImport = (_: AnyRecord, now: string): string => now;
 export const created = { created_at: makeOptional(time, atImport) };
-/** For a time of change that a record leaves out. */
+/** Returns the time of change of a record that leaves it out. */
 export const getCreation = (record: AnyRecord, now: string): unknown => record.created_at ?? now;

@@ -36,6 +36,6 @@ export const writeMark = (sql: Queryable, { state, id }: Mark, place: string): P
 export const removeMark = (sql: Queryable): Promise<unknown> =>
   sql`delete from schema_versions where version = ${markVersion}`;
 
-/** The id of a directory, the same at every move. */
+/** Reads the id of a directory, the same at every move. */
 export const readMoveId = async (sql: Queryable): Promise<string> =>
   (await getOrCreateSecret(sql, 'move_id')).slice(0, 16);

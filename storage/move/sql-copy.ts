@@ -117,7 +117,7 @@ const dropIndexes = async (target: Transaction): Promise<readonly string[]> => {
   return [...toAdd(false), ...toCreate, ...toAdd(true)];
 };
 
-/** A copy takes as long as it takes. */
+/** Ends the time limits of the transaction, because a copy may take hours. */
 export const endTimeLimits = async (transaction: Transaction): Promise<void> => {
   await transaction`set local statement_timeout = 0`;
   await transaction`set local idle_in_transaction_session_timeout = 0`;

@@ -96,9 +96,9 @@ export const createHeartbeats = ({ commands, name, readFacts }: HeartbeatOptions
       liveNodes = readNodes((await commands.send('EVAL', args)) as string[]);
       return liveNodes;
     },
-    /** The live nodes as of the last heartbeat; before the first one, only this node. */
+    /** Lists the live nodes as of the last heartbeat; before the first one, only this node. */
     listNodes: () => liveNodes,
-    /** Library versions that live nodes call. */
+    /** Lists the library versions that live nodes call. */
     listVersions: () => new Set(liveNodes.map(({ library }) => library).filter(Boolean)),
     /** Removes this node from the list at once. */
     leave: async () => {

@@ -18,13 +18,13 @@ const patchAsking = (node: Redis): void => {
   };
 };
 
-/** The user and the password of a Redis URL, as both client libraries take them. */
+/** Reads the user and the password of a Redis URL, as both client libraries take them. */
 export const readCredentials = ({ username, password }: URL) => ({
   ...(username && { username: decodeURIComponent(username) }),
   ...(password && { password: decodeURIComponent(password) }),
 });
 
-/** The pause before a client connects again. */
+/** Computes the pause before a client connects again, ms. */
 export const computeRetryDelayMs = (attempts: number): number =>
   Math.min(500, 20 * 2 ** Math.min(attempts, 5));
 

@@ -63,7 +63,7 @@ const claim = async ({ sql, node }: JobRunsParts, instant: JobInstant, leaseMs: 
   return row ? { ...instant, attempt: row.attempts } : null;
 };
 
-/** SQL condition: the row of this claim, while the claim is valid. */
+/** Builds the condition for the row of this claim, while the claim is valid. */
 const buildOwnRunCondition = ({ sql, node }: JobRunsParts, run: JobClaim) => sql`
   name = ${run.name} and due_at = ${toDate(run)} and node = ${node} and attempts = ${run.attempt}
   and finished_at is null`;

@@ -59,7 +59,7 @@ const listNodes = ({ sql }: Member, withinMs: number): Promise<readonly string[]
     select node from fleet
     where seen_at >= now() - make_interval(secs => ${withinMs / 1000}) order by node`);
 
-/** Times without any live node, oldest first; only the newest `limits.downtimesMax`. */
+/** Lists the times without any live node, oldest first; only the newest `limits.downtimesMax`. */
 const listDowntimes = async ({ sql }: Member): Promise<Downtimes> => {
   const rows = await sql<{ from_ms: number; to_ms: number }[]>`
     select (extract(epoch from from_at) * 1000)::bigint as from_ms,

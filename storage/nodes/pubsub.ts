@@ -88,7 +88,7 @@ const isConnected = (state: PubsubState): boolean => {
   return hasProof(state, nowMs);
 };
 
-/** The first heartbeat after a rest may still arrive. */
+/** Whether the first heartbeat after a rest may still arrive. */
 const isWaking = ({ beats, wokenMs }: PubsubState, nowMs: number): boolean =>
   beats === 'waking' && nowMs - wokenMs < trustMs;
 
@@ -246,7 +246,7 @@ export const openPubsub = (options: PubsubOptions) => {
      * heartbeats rest; the call then wakes them.
      */
     isConnected: () => isConnected(state),
-    /** The same; while heartbeats wake up, waits for the first one, at most `wakeMsMax`. */
+    /** As `isConnected`; while heartbeats wake up, waits for the first one, at most `wakeMsMax`. */
     waitUntilConnected: () => waitUntilConnected(state),
     /**
      * Reports that this process runs, at this steady time (ms). The first report after a stall (by a

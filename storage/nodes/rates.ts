@@ -52,4 +52,3 @@ export const createRates = (commands: RedisCommands, hashKey: KeyHasher) => ({
     return { allowed: allowed === 1, aheadMs: ahead / 1_000 };
   },
 });
-export type Rates = ReturnType<typeof createRates>;

@@ -31,7 +31,7 @@ export const endingMs: Readonly<Record<Ending, number>> = { revoked: 600_000, ho
 type Send = (name: string, args: readonly (string | number)[]) => Promise<unknown>;
 
 export const toCopyKey = (hash: string): string => keyPrefix + hash;
-/** The hash in a key; `null` for keys of other kinds. */
+/** Reads the hash from a key; `null` for keys of other kinds. */
 export const parseCopyKey = (key: string): string | null =>
   key.startsWith(keyPrefix) ? key.slice(keyPrefix.length) : null;
 

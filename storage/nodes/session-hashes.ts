@@ -8,7 +8,7 @@ import { asStorage } from '../sql/errors.ts';
 import { readColumn, readValue } from '../sql/rows.ts';
 import type { AffectedSessions } from './session-copies.ts';
 
-/** The hash of the token of this session; `null` if the entity has no such session. */
+/** Finds the hash of the token of this session; `null` if the entity has no such session. */
 export const findHash = (sql: Queryable, target: SessionTarget, id: string): Promise<string | null> =>
   asStorage('sessions.hash', () =>
     readValue<string>(sql`

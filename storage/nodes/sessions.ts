@@ -95,7 +95,10 @@ const recordNotice = (state: MirrorState, hash: string): void => {
   state.stale.set(hash, {});
 };
 
-/** A tracked key also changes when it expires: a notice marks the entry stale, a message removes it. */
+/**
+ * Invalidates cached sessions: a notice, which may be of an expired key, marks one stale; a message removes
+ * it.
+ */
 const invalidateCache = (pubsub: Pubsub, cache: InvalidatedCache): (() => void) =>
   pubsub.subscribe({
     onKeyChanged: (key) => {

@@ -54,7 +54,9 @@ export const driverPipelineMax = 100;
 /** Time in which the driver may still use a connection that it has reported as broken. */
 const brokenConnectionMs = 50;
 
-/** Each piece of work uses one connection at most, so with fewer pieces than connections one is idle. */
+/**
+ * Whether work may run: each uses one connection at most, so with fewer pieces than connections one is idle.
+ */
 const hasRoom = ({ connections, pipelineMax, statements, transactions }: State, kind: Kind): boolean => {
   if (kind === 'transaction') return statements + transactions < connections;
   return statements < (connections - transactions) * pipelineMax;

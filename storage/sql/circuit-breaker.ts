@@ -54,7 +54,7 @@ export const createCircuitBreaker = (parts: CircuitBreakerParts) => {
   return {
     /** Runs the work, or refuses it in well under a millisecond. */
     run: <Result>(work: () => PromiseLike<Result>) => run(state, work),
-    /** A description while open, such as "it has not answered for 4 s (ECONNREFUSED)", else `null`. */
+    /** Describes an open breaker, such as "it has not answered for 4 s (ECONNREFUSED)", else `null`. */
     getLastError: () => (state.mode === 'open' ? describeOutage(state) : null),
     /** Stops its timers; work passes from then on. */
     close: () => {

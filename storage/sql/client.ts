@@ -156,7 +156,7 @@ const repeatable = new Set(['40001', '40P01']);
 const attemptsMax = 4;
 const pauseMsMax = 40;
 
-/** An error to throw inside a transaction whose data has changed meanwhile: it is rolled back and retried. */
+/** Creates the error for a transaction whose data has changed meanwhile: it is rolled back and retried. */
 export const createSerializationFailure = (why: string): Error =>
   Object.assign(new Error(why), { code: '40001' });
 
@@ -241,7 +241,7 @@ interface ConnectionState {
   lost: boolean;
 }
 
-/** The same pool, with `begin` made safe. */
+/** Wraps the pool, with `begin` made safe. */
 export const withSafeTransactions = (sql: Sql): Sql =>
   new Proxy(sql, {
     get: (target, name) => (name === 'begin' ? beginOn(target) : Reflect.get(target, name)),

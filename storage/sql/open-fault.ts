@@ -12,7 +12,7 @@ const servers: Readonly<Record<ServerSetting, string>> = { REDIS_URL: 'Redis', D
 
 const causesMax = 8;
 
-/** The failure at the bottom of its wrappings. */
+/** Finds the failure at the bottom of its wrappings. */
 const findRootCause = (error: unknown): unknown => {
   let root = error;
   for (let depth = 0; depth < causesMax && root instanceof Error && root.cause !== undefined; depth++) {
@@ -27,7 +27,7 @@ const formatHostPort = (address: string): string => {
   return new URL(address).host;
 };
 
-/** Advice by the failure's code, or by the first word of a server's refusal. */
+/** Advises by the failure's code, or by the first word of a server's refusal. */
 const adviseOn = (code: string, server: string): string => {
   switch (code) {
     case 'ECONNREFUSED':

@@ -32,7 +32,7 @@ const indexes = [
 /** The advisory lock of the node that builds; any number works. */
 const lockNumber = 722_501_002;
 
-/** Names of indexes that are missing, or were left invalid by an interrupted build. */
+/** Finds the indexes that are missing, or were left invalid by an interrupted build. */
 const findMissing = async (sql: Pick<Sql, 'unsafe'>): Promise<Set<string>> => {
   const rows = await sql.unsafe<{ name: string }[]>(
     `select name from unnest($1::text[]) as named(name) where not exists (

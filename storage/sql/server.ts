@@ -85,7 +85,7 @@ const createServerSql = (
     requestSql: guardSql(pool.requestSql, guard),
     /** What the operator should know about the server's settings. */
     notes,
-    /** A warning while the server is away or has recently reported damage, else `null`. */
+    /** Returns a warning while the server is away or has recently reported damage, else `null`. */
     getLastError: (): string | null => {
       const away = circuitBreaker.getLastError();
       if (away !== null) return `Postgres is away: ${away}`;
@@ -199,7 +199,7 @@ const assertNoTransactionPooler = async (url: string): Promise<void> => {
   }
 };
 
-/** One connection with few settings: poolers refuse settings that they do not know. */
+/** Opens one connection with few settings: poolers refuse settings that they do not know. */
 const connectAlone = (url: string): Sql =>
   postgres(url, {
     ...commonOptions,
@@ -231,7 +231,7 @@ const changesBackends = async ([busy, ...others]: readonly [Sql, Sql, Sql]): Pro
   return false;
 };
 
-/** The process id of the backend that serves the connection, after the statement that may come before. */
+/** Runs a statement, then reads the process id of the backend that serves the connection. */
 const readBackend = async (sql: Sql, statement: string): Promise<number> => {
   const answer = await sql.unsafe<unknown[]>(`${statement}; select pg_backend_pid() as pid`).simple();
   const row = answer.flat().at(-1) as { readonly pid: number };

@@ -28,7 +28,9 @@ interface LockState extends SessionLockOptions {
   taking: boolean;
 }
 
-/** The server gives up a silent connection: else the lock of a lost machine would stay for hours. */
+/**
+ * Tries the lock. The server gives up a silent connection: else a lost machine's lock would stay for hours.
+ */
 const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
   const [row] = await sql<{ taken: boolean }[]>`
     select pg_try_advisory_lock(${lockNumber}) as taken, set_config('tcp_keepalives_idle', '30', false),
