@@ -148,7 +148,7 @@ const admit = ({ isLeaving, clients, addresses, counts, settings }: OpenFeed, ad
     throw createUnavailableError('draining', 'This node is shutting down. Please connect again.', 1);
   if (clients.size >= settings.feedConnectionsMax) {
     counts.refused.connections += 1;
-    throw refuse('This node has as many feed connections as it takes. Try again later.');
+    throw refuse('This node has its maximum of feed connections. Try again later.');
   }
   if (!addresses.isFull(address)) return;
   counts.refused.address += 1;

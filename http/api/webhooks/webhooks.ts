@@ -102,7 +102,7 @@ const checkAddress = ({ settings }: App, { kind }: Target, { url, format }: Addr
   if (fault !== null) throw createValidationError('body', { '/url': fault });
   if (!isTopgg(format) || kind === 'bot' || kind === 'server') return;
   throw createValidationError('body', {
-    '/format': 'must not be of top.gg here: it has only bots and servers',
+    '/format': 'must be standard or discord here: top.gg has only bots and servers',
   });
 };
 
@@ -114,7 +114,7 @@ const sealAuthorization = (
 ): Buffer | null => {
   if (authorization === null) return null;
   if (format === 'topgg') return app.webhooks.secrets.seal(authorization, id);
-  throw createValidationError('body', { '/authorization': 'must be absent but for the format topgg' });
+  throw createValidationError('body', { '/authorization': 'must be absent unless the format is topgg' });
 };
 
 /** Throws `validation_failed` when this format cannot send these events. */
@@ -170,7 +170,7 @@ const dropUnchanged = (existing: SealedEndpoint, { url, format, ...rest }: Webho
     ...(format === undefined || format === existing.format ? {} : { format }),
   };
   if (Object.keys(changed).length > 0 && rest.secret === undefined) {
-    const fault = 'must be there when url or format change: a secret that the new receiver knows';
+    const fault = 'must be given when url or format changes: a secret that the new receiver knows';
     throw createValidationError('body', { '/secret': fault });
   }
   return { ...rest, ...changed };
