@@ -77,7 +77,7 @@ export const createFeed = (parts: FeedParts): Feed => {
         throw error;
       }
     },
-    wake: (incarnations) => open.votes.wake(incarnations),
+    wake: open.votes.wake,
     leave: () => leave(open),
   };
 };

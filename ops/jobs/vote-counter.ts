@@ -316,7 +316,9 @@ export const createVoteCounter = (nowMs: number) => {
     ...{ hour: Math.floor(nowMs / hourMs), halved: Math.floor(nowMs / halveMs) },
   };
   return {
-    note: (vote: OutboxVote) => noteVote(counts, vote),
+    note: (votes: readonly OutboxVote[]) => {
+      for (const vote of votes) noteVote(counts, vote);
+    },
     /** Takes what is due, oldest first. */
     take: (now: number) => {
       startAgain(counts, now);

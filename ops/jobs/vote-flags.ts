@@ -4,7 +4,6 @@
  * votes it costs nothing.
  */
 import type { VoteRequest } from '../../engine/engine.ts';
-import type { OutboxVote } from '../../engine/ports.ts';
 import { networkAt } from '../../engine/rules/vote-origin.ts';
 import {
   addVoteCount,
@@ -54,9 +53,7 @@ export const createVoteFlags = (sql: Sql, clock: { nowMs(): number }, readsSuspe
   const job: NodeJob = { name: 'vote_flags', everyMs: pauseMs, run };
   return {
     /** Counts votes that were flushed. */
-    note: (votes: readonly OutboxVote[]): void => {
-      for (const vote of votes) counts.note(vote);
-    },
+    note: counts.note,
     /**
      * Whether something was found within a day about the account or the address of a vote, or its listing has
      * a surge; at most a minute late.

@@ -29,7 +29,7 @@ let sent = 0;
 const note = (address: string, listing: number, { ageSeconds = 1_000_000, atMs = nowMs } = {}): void => {
   sent += 1;
   const origin = encode({ address, agent: 'a', firstSeenMs: nowMs - ageSeconds * 1_000 }, nowMs);
-  counter.note(vote(packOf(listing), sent, { atMs, origin }));
+  counter.note([vote(packOf(listing), sent, { atMs, origin })]);
 };
 const repeat = (times: number, step: (index: number) => void): void => {
   for (let index = 0; index < times; index++) step(index);
