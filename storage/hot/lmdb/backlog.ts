@@ -207,17 +207,20 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
   const current = writer.mirror[shard] as ShardMirror;
   if (generation <= current.generation) return;
   await completeCheckpoint(writer);
-  // The steps change slots that are cached; if one fails, the changes of earlier steps stay.
-  writer.recentSlots.clear();
-  let start: string | null = toShardRange(shard).start;
-  while (start !== null) start = await markStepDirty(writer, shard, start);
   const { tables, journal } = writer;
-  await writeInTables(writer, 'publish', () => {
-    putFormat(tables, journal, writer.shardCount);
-    putMeta(tables, shard, { generation, version: current.version, chainHash: current.chainHash });
-  });
-  current.generation = generation;
-  writer.backlog = countStoredBacklog(tables);
+  try {
+    let start: string | null = toShardRange(shard).start;
+    while (start !== null) start = await markStepDirty(writer, shard, start);
+    await writeInTables(writer, 'publish', () => {
+      putFormat(tables, journal, writer.shardCount);
+      putMeta(tables, shard, { generation, version: current.version, chainHash: current.chainHash });
+    });
+    current.generation = generation;
+  } finally {
+    // The steps, of which those before a failure stay, changed slots that readers cache meanwhile.
+    writer.recentSlots.clear();
+    writer.backlog = countStoredBacklog(tables);
+  }
 };
 
 /**

@@ -166,8 +166,6 @@ const writeStep = async (writer: Writer, step: readonly PendingWrite[]): Promise
   await write(writer, 'checkpoint', () => {
     for (const { put } of step) put();
   });
-  // Reads from now on must see what was written.
-  writer.tables.root.resetReadTxn();
   for (const { release } of step) release();
 };
 

@@ -176,4 +176,6 @@ export const write = async (writer: Writer, operation: string, puts: () => void)
   } catch (failure) {
     throw await toStorageError(operation, failure);
   }
+  // Reads from now on must see what was written.
+  writer.tables.root.resetReadTxn();
 };

@@ -60,6 +60,16 @@ const readBot = async (store: HotStore) => {
 /** A copy needs all of it in the tables. */
 const writeTables = (store: LmdbStore) => store.copyInto(makeFolder('rollcall-lmdb-copy-'));
 const peekAll = (store: HotStore) => store.peek({ entities: 10, votes: 1_000 });
+const flushAll = async (store: HotStore): Promise<void> => {
+  const { entities, votes } = await peekAll(store);
+  await store.markFlushed({
+    entities: entities.map(({ ref, generation, state: { version } }) => ({
+      ...{ ref, generation, version },
+      flushedVotes: 0,
+    })),
+    votes: votes.map(({ itag, ref: { shard } }) => ({ itag, shard })),
+  });
+};
 
 test('nothing shows a change before its record is synced', async () => {
   let release = (): void => {};
@@ -129,6 +139,29 @@ test('a failed sync: the outcome is unknown, nothing shows it, and the process i
   assert.is(lost.length, 1);
   assert.match(lost[0] ?? '', /journal .* could not be synced: .*EIO/);
   assert.is(found?.clicks, 1);
+});
+
+test('a bot that is read while its shard is published is flushed once', async () => {
+  const store = await openPublished({ path: makeFolder('rollcall-lmdb-') });
+  await send(store, 1, init);
+  await flushAll(store);
+  await writeTables(store);
+  let isPublished = false;
+  const published = store.publish([{ shard: bot.shard, generation: 2 }]).then(() => (isPublished = true));
+  while (!isPublished) {
+    await readBot(store);
+    await nextTurn();
+  }
+  await published;
+  await send(store, 2, click(1));
+  await flushAll(store);
+  const counted = await store.countBacklog();
+  await writeTables(store);
+  const listed = await peekAll(store);
+  await store.close();
+
+  assert.equal(counted, { entities: 0, votes: 0 });
+  assert.equal(listed, { entities: [], votes: [] });
 });
 
 test('a cleared shard stays empty, and a published one dirty, after a crash', async () => {
