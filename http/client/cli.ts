@@ -159,10 +159,12 @@ const readOptions = () => {
   }
 };
 
-/** The cursor to begin with; kept at once, so no vote is missed from then on. */
+/** The cursor to begin with; kept at once, so no vote is missed from then on. Rejects if there is no such. */
 const findStart = async (client: Client, { type, id }: LogTarget, after: string): Promise<string> => {
-  if (after !== 'head' && after !== 'oldest') return after;
-  return (await client.request<VoteLog>('GET', `/${type}/${id}/votes/log`))[after];
+  const isPlace = after === 'head' || after === 'oldest';
+  const query = isPlace ? {} : { after, limit: 1 };
+  const page = await client.request<VoteLog>('GET', `/${type}/${id}/votes/log`, { query });
+  return isPlace ? page[after] : after;
 };
 
 const listen = async (): Promise<void> => {
@@ -173,13 +175,15 @@ const listen = async (): Promise<void> => {
     after = 'head',
     state = '.rollcall-listen.json',
   } = readOptions();
-  for (const address of [url, forward]) if (!URL.canParse(address)) fail('Name --url and --forward as URLs.');
+  // `localhost:3000` is a URL, too, of the scheme `localhost`.
+  const isAddress = (text: string): boolean => URL.canParse(text) && /^https?:/i.test(text);
+  if (!isAddress(url) || !isAddress(forward)) fail('Name --url and --forward as URLs.');
   const [, type, id] = /^(bot|server|team)\/([^/]+)$/.exec(name) ?? fail('Name --target as bot/ID.');
   const target = { type, id } as LogTarget;
   const place = new URL(`${url.replace(/\/$/, '')}/${name}`).href;
   const before = readKept(state)[place];
   const made = `whsec_${randomBytes(32).toString('base64')}`;
-  const secret = process.env.WEBHOOK_SECRET ?? before?.secret ?? made;
+  const secret = process.env.WEBHOOK_SECRET || before?.secret || made;
   const token = process.env.ROLLCALL_TOKEN;
   const client = createClient({ url, ...(token === undefined ? {} : { token }) });
   const start = before?.cursor ?? (await findStart(client, target, after));

@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer, get, type Server } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import { receive } from '../../http/client/index.ts';
 import type { VoteCreated } from '../../http/client/receive.ts';
 import { openWorld, type World } from '../http/api/world.ts';
 import { addBot, addUser } from '../storage/catalogue/directory.ts';
+import { watchChild } from '../support/child.ts';
 import { makeFolder } from '../support/folder.ts';
 import { close, listen } from '../support/loopback.ts';
 import { until } from '../support/until.ts';
@@ -125,6 +126,31 @@ test('its event has every field of the directory’s own, which may go to the sa
 
   assert.equal(readAuthors(), ['dan', 'dan']);
   assert.equal(one, other);
+});
+
+/** Runs it with a state file of its own and an empty secret, until it listens or has ended. */
+const tryOut = async (...rest: readonly string[]) => {
+  const own = join(makeFolder('rollcall-listen-'), 'state.json');
+  const places = ['--url', `http://127.0.0.1:${world.port}`, '--forward', hook, '--state', own];
+  const args = [program, 'listen', '--target', 'bot/bot1', ...places, ...rest];
+  const env = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', WEBHOOK_SECRET: '' };
+  const child = spawn(process.execPath, args, { env });
+  child.stdout.on('data', (chunk) => String(chunk).includes('Listening') && child.kill());
+  const { code, out, err } = await watchChild(child).ended;
+  return { code, out, err, isKept: existsSync(own) };
+};
+
+test('an address without a scheme and a cursor that there is not are refused, and not kept', async () => {
+  for (const option of ['--forward', '--url']) {
+    const { code, err } = await tryOut(option, 'localhost:3000/hook');
+    assert.equal([code, err.split('\n')[0]], [2, 'Name --url and --forward as URLs.'], option);
+  }
+  const { code, out, isKept } = await tryOut('--after', 'nonsense');
+  assert.equal([code, out, isKept], [1, '', false]);
+});
+
+test('an empty secret is none', async () => {
+  assert.match((await tryOut()).out, /^Events are signed with whsec_\S{44}\n/);
 });
 
 test('a directory below a path has a place of its own', async () => {
