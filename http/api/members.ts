@@ -27,7 +27,7 @@ import {
   buildTargetParams,
   buildTextList,
   Flag,
-  TargetId,
+  TeamIdOrVanity,
   toNullable,
   UserId,
   Uuid,
@@ -41,7 +41,7 @@ import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './sha
 /** The kinds of entities on which a user can have permissions. */
 export const permissionKinds = entityKinds.filter((kind) => kind !== 'pack');
 
-const TeamId = describe(TargetId, 'Id of the team.');
+const TeamId = describe(TeamIdOrVanity, 'Id of the team.');
 export const TeamEditParams = Type.Object({ tid: TeamId });
 export const MemberParams = Type.Object({ tid: TeamId, mid: describe(UserId, 'Id of the member (a user).') });
 

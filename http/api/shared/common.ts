@@ -101,7 +101,7 @@ export const buildTargetType = <Kind extends string>(
   Type.Enum<Kind[]>([...kinds], {
     type: 'string',
     description: `Kind of entity; a trailing \`s\` is accepted. ${others}`,
-    examples: [kinds[0]],
+    examples: ['bot'], // The id beside it is that of a bot.
   });
 
 /** The path parameters that name an entity of these kinds. */

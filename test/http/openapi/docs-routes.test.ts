@@ -68,6 +68,22 @@ test('the ids that the page replaces are those of the examples', () => {
   for (const id of Object.values(exampleIds)) assertIncludes(document, `"${id}"`, id);
 });
 
+test('the example of a path names an entity of the kind that the path is about', () => {
+  const { paths } = buildOpenApiDocument(routes) as unknown as {
+    paths: Record<
+      string,
+      Record<string, { parameters?: { name: string; schema: { examples?: string[] } }[] }>
+    >;
+  };
+  for (const [path, operations] of Object.entries(paths))
+    for (const { parameters = [] } of Object.values(operations)) {
+      const examples = new Map(parameters.map(({ name, schema }) => [name, schema.examples?.[0]]));
+      if (path.startsWith('/teams/{')) assert.is([...examples.values()][0], exampleIds.team, path);
+      if (examples.has('target_type')) assert.is(examples.get('target_type'), 'bot', path);
+      if (examples.has('target_id')) assert.is(examples.get('target_id'), exampleIds.bot, path);
+    }
+});
+
 test('the guide and the rules are served as Markdown, as they are in docs/', async () => {
   const files = {
     '/docs/client-guide.md': 'docs/client-guide.md',
