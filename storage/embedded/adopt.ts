@@ -2,10 +2,10 @@
  * Takes over a data folder of a version whose embedded database did not sync.
  *
  * Such a folder has `sql/`, verified copies of it in `snapshots/`, and `sql.state.json` with how the last
- * process left it. First this does what that version would: it reads everything if the machine stopped while
- * the database was open, and restores a snapshot if it is torn. Then every file is synced once. Only after
- * the hot store has its new format, which that version refuses, does the folder become `postgres/`, and only
- * then are the snapshots deleted. Each step may be repeated.
+ * process left it. First everything is read if the database may lack changes, and a snapshot is restored if
+ * something is torn. Then every file is synced once. Only after the hot store has its new format, which that
+ * version refuses, does the folder become `postgres/`, and only then are the snapshots deleted. Each step
+ * may be repeated.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -49,19 +49,16 @@ export const isOldFolder = (dataDirectory: string): boolean => {
   return existsSync(folder.database) || listSnapshots(folder).length > 0;
 };
 
-interface LastEnd {
-  /** The files may be torn or lack their newest changes: the machine stopped while the database was open. */
-  readonly mayBeTorn: boolean;
-  /** The database may be older than the hot store. */
-  readonly older: boolean;
-}
-
-const readLastEnd = ({ state }: OldFolder): LastEnd => {
+/**
+ * Whether the database may be torn or lack its newest changes: the machine stopped while it was open, or a
+ * snapshot was put in its place. Also true if this is not known.
+ */
+const isSuspect = ({ state }: OldFolder): boolean => {
   try {
-    const { open, older = false, boot } = JSON.parse(readFileSync(state, 'utf8'));
-    return { mayBeTorn: open && (older || boot === '' || boot !== readBootId()), older };
+    const { open, older, boot } = JSON.parse(readFileSync(state, 'utf8'));
+    return older === true || (open && (boot === '' || boot !== readBootId()));
   } catch {
-    return { mayBeTorn: true, older: false };
+    return true;
   }
 };
 
@@ -85,12 +82,14 @@ const noteLostTail = async (sql: Sql): Promise<void> => {
   await sql`update generations set generation = generation + ${generationsSkipped}::bigint`;
 };
 
-const openAndCheck = async ({ database }: OldFolder, end: LastEnd): Promise<void> => {
+const openAndCheck = async ({ database }: OldFolder, suspect: boolean): Promise<void> => {
   const embedded = await openEmbeddedSql({ directory: database });
   try {
     await embedded.sql`select count(*) from pg_class`;
-    if (end.mayBeTorn) await readAll(embedded.sql);
-    if (end.mayBeTorn || end.older) await noteLostTail(embedded.sql);
+    if (suspect) {
+      await readAll(embedded.sql);
+      await noteLostTail(embedded.sql);
+    }
   } finally {
     await embedded.close();
   }
@@ -118,7 +117,7 @@ const restore = async (folder: OldFolder, why: string): Promise<string> => {
   for (const name of listSnapshots(folder)) {
     try {
       const aside = await restoreSnapshot(folder, name);
-      await openAndCheck(folder, { mayBeTorn: true, older: true });
+      await openAndCheck(folder, true);
       return (
         `The database in ${folder.database} could not be used (${why}). The snapshot ${name} was put in ` +
         'its place: edits and vote rows written since then are missing; counters are written again from ' +
@@ -147,9 +146,9 @@ export const restoreOldFolder = async (dataDirectory: string): Promise<readonly 
   if (!existsSync(folder.database)) {
     notes.push(await restore(folder, 'the folder is missing'));
   } else {
-    const end = readLastEnd(folder);
-    if (end.mayBeTorn || end.older) notes.push(lostTailNote);
-    await openAndCheck(folder, end).catch(async (error: unknown) => {
+    const suspect = isSuspect(folder);
+    if (suspect) notes.push(lostTailNote);
+    await openAndCheck(folder, suspect).catch(async (error: unknown) => {
       notes.splice(0, notes.length, await restore(folder, toMessage(error)));
     });
   }
@@ -158,8 +157,9 @@ export const restoreOldFolder = async (dataDirectory: string): Promise<readonly 
 };
 
 const lostTailNote =
-  'The machine stopped while a version that did not sync had the database open; every row was read and ' +
-  'none is damaged. Counters are written again from the hot store.';
+  'The database may lack its newest changes: the machine stopped while a version that did not sync had it ' +
+  'open, or a snapshot was put in its place. Every row was read and none is damaged. ' +
+  'Counters are written again from the hot store.';
 
 /** Gives the database its new name, then deletes the snapshots. Does nothing in any other folder. */
 export const markAdopted = async (dataDirectory: string): Promise<void> => {

@@ -130,7 +130,17 @@ test('after the machine stopped, everything is read; counters are written again'
   const { notes, ...adopted } = await adopt(folder);
 
   assert.equal(adopted, { ...whole, ...newTimeline });
-  assert.match(notes, /every row was read/);
+  assert.match(notes, /Every row was read/);
+});
+
+test('a snapshot that an older version put in place is read, too; counters are written again', async () => {
+  const folder = copyOf('restored');
+  writeState(folder, { open: false, boot: readBootId(), older: true });
+
+  const { notes, ...adopted } = await adopt(folder);
+
+  assert.equal(adopted, { ...whole, ...newTimeline });
+  assert.match(notes, /Every row was read/);
 });
 
 for (const [what, spoil] of Object.entries({
