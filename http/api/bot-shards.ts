@@ -184,7 +184,7 @@ export const botShardRoutes = defineRoutes('Beyond the contract', [
 ]);
 
 /** Throws `validation_failed` unless all ids are below the shard count and different. */
-export const checkShardIds = ({ shard_count, shards }: ShardsBody): void => {
+const checkShardIds = ({ shard_count, shards }: ShardsBody): void => {
   const seen = new Set<number>();
   for (const [index, { id }] of shards.entries()) {
     const pointer = `/shards/${index}/id`;

@@ -17,7 +17,7 @@ import { requireCaller } from '../auth/authorise.ts';
 import { createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
 import { type AnyRoute, definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
-import { checkShardIds, recordShards } from './bot-shards.ts';
+import { recordShards } from './bot-shards.ts';
 import { recordStats, statsBodyLimits } from './bots/stats.ts';
 import { BotIdParams, UserId } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
@@ -103,10 +103,11 @@ const recordOldShard = async (
   { servers, users, shardCount, shardId = 0 }: OldPost,
 ): Promise<unknown> => {
   const shard_count = shardCount ?? (await findShardCount(app, caller.id, shardId));
+  if (shardId >= shard_count)
+    throw createValidationError('body', { '/shard_id': `must be less than the ${shard_count} shards` });
   const shards = [
     { id: shardId, ...(servers !== undefined && { servers }), ...(users !== undefined && { users }) },
   ];
-  checkShardIds({ shard_count, shards });
   return recordShards(app, { caller, body: { shard_count, shards } });
 };
 

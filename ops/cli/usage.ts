@@ -134,7 +134,8 @@ const closing = [
   'that has the embedded stores (DATA_DIR) open. Commands of the second list need a running node. They find',
   'it by ADMIN_HOST and ADMIN_PORT, its token by ADMIN_TOKEN or in DATA_DIR. --json prints JSON; --dry-run',
   'says what a command would do; --yes confirms it. Exit codes: 0 done, 1 failed or refused, 2 not',
-  'understood or --yes is needed, 130 interrupted. In a clone: npm run ops -- COMMAND.',
+  'understood or --yes is needed, 130 interrupted. In a clone: npm run ops -- COMMAND; with npm run -s ops',
+  'the output has no lines of npm.',
 ];
 
 /** The help text that lists all commands. */

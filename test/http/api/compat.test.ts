@@ -156,6 +156,7 @@ test('errors have the names that the libraries read, and their usual status', as
     [bad, empty, beyond, foreign, nameless].map(({ status }) => status),
     [400, 400, 400, 403, 401],
   );
+  assert.ok('/shard_id' in beyond.json.context, 'the field as the client has sent it');
   assert.is(nameless.json.error, nameless.json.message);
   assert.is(nameless.json.context.code, 'token_missing');
   assert.is(nameless.headers.get('content-type'), 'application/json; charset=utf-8');
