@@ -15,7 +15,7 @@ import { toStorageError } from '../sql/errors.ts';
 import { startInterval } from '../timers.ts';
 import type { PackContents } from './copy.ts';
 import { descriptorAdvice, hasFewDescriptors } from './descriptors.ts';
-import { type EmbeddedSql, openEmbeddedSql } from './pglite.ts';
+import { type EmbeddedSql, openEmbeddedSql, SocketFolderError } from './pglite.ts';
 import type { SqlThread } from './sql-thread.ts';
 
 export interface LedgerStoreOptions {
@@ -70,6 +70,7 @@ const open = async (folder: string, options: LedgerStoreOptions): Promise<Embedd
       onDiskFull: options.onDiskFull,
     });
   } catch (cause) {
+    if (cause instanceof SocketFolderError) throw cause;
     const why = toMessage(cause);
     if (isRoomShort(options.dataDirectory))
       throw new StorageError('open', { outcome: 'not_applied', reason: 'full', detail: why, cause });

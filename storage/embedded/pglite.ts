@@ -52,8 +52,23 @@ interface SocketAddress {
   readonly socketPath: string;
 }
 
+/** The database was not touched; the message is for the operator. */
+export class SocketFolderError extends Error {}
+
+const makeOtherFolder = (): string => {
+  try {
+    return mkdtempSync(join(tmpdir(), 'rollcall-sql-'));
+  } catch (error) {
+    throw new SocketFolderError(
+      `The temporary folder ${tmpdir()} cannot be used (${(error as NodeJS.ErrnoException).code}): the ` +
+        'embedded SQL needs a socket there. Set TMPDIR to a folder that this user may write to.',
+    );
+  }
+};
+
 /**
  * Makes the socket's folder. Its name depends on the database, so a start reuses what a killed process left.
+ * Throws a `SocketFolderError`.
  */
 const makeSocketFolder = (directory: string): string => {
   const name = createHash('sha256').update(resolve(directory)).digest('hex').slice(0, 16);
@@ -64,7 +79,7 @@ const makeSocketFolder = (directory: string): string => {
     return folder;
   } catch {
     // The folder belongs to another user.
-    return mkdtempSync(join(tmpdir(), 'rollcall-sql-'));
+    return makeOtherFolder();
   }
 };
 

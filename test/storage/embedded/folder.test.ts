@@ -9,6 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findUnprivilegedUser } from '../../../bench/shared/unprivileged-user.ts';
 import { findForbiddenStore, makeDataFolder } from '../../../storage/embedded/folder.ts';
+import { openStores } from '../../../storage/open.ts';
 import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('data folder');
@@ -47,6 +48,21 @@ for (const [title, folder, words] of [
     assert.not.ok(existsSync(join(place, 'nowhere')));
   });
 }
+
+test('without a temporary folder nothing is called lost', async () => {
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = join(place, 'no-temporary');
+  const config = { dataDir: join(place, 'healthy'), redisUrl: [], databaseUrl: '' };
+  const opening = openStores(config, { clock: Date.now, onWarning: () => {} });
+  const failure = await opening.catch((error: Error) => error.message);
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
+
+  assert.match(
+    String(failure),
+    /^The temporary folder .*no-temporary cannot be used \(ENOENT\): .* Set TMPDIR to .*\.$/,
+  );
+});
 
 test('a database of another user is not called lost', () => {
   const user = findUnprivilegedUser('a test');
