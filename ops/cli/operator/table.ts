@@ -31,7 +31,7 @@ const cut = (text: string, width: number): string =>
 
 interface TableColumn {
   readonly width: number;
-  /** Only prose may be shortened: ids, codes and times must stay whole. */
+  /** Only prose may be shortened: ids, codes, commands and times must stay whole. */
   readonly prose: boolean;
 }
 
@@ -59,9 +59,9 @@ const formatTable = (rows: readonly TableRow[]): string => {
     names.map((name) => name.replaceAll('_', ' ')),
     ...rows.map((row) => names.map((name) => formatValue(row[name]))),
   ];
-  const columns = names.map((_, column) => {
+  const columns = names.map((name, column) => {
     const cells = lines.map((line) => line[column] ?? '');
-    const prose = cells.slice(1).some((text) => /[\s{[]/.test(text));
+    const prose = name !== 'operation' && cells.slice(1).some((text) => /[\s{[]/.test(text));
     return { width: Math.max(...cells.map((text) => text.length)), prose };
   });
   const widths = fitWidths(columns);

@@ -314,6 +314,9 @@ test('a table shortens only prose, never ids, codes or times; empty columns are 
   assert.ok(row.startsWith(`${id}  2026-03-01T12:00:00Z  many words`), row);
   assert.ok(row.length <= 110 && row.endsWith('…'), row);
   assert.is(formatAnswer({ rows: [] }), 'None.\n');
+  // Of an audit: `votes v…` could be several commands.
+  const entry = { id, operation: 'votes void-many', target: id, outcome: id, details: note };
+  assert.match(formatAnswer({ rows: [entry] }), /  votes void-many  /);
 });
 
 test('names and messages cannot send commands to the terminal, nor turn its text round', () => {
