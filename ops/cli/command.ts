@@ -14,16 +14,18 @@ export interface Terminal {
   readonly signal: AbortSignal;
 }
 
-/** Ends a command with a message for the operator. Exit code 1: failure; 2: invalid arguments. */
-export class CommandError extends Error {
-  readonly exitCode: 1 | 2;
+/** The exit code of a command that was ended by Ctrl-C, as in a shell. */
+export const interruptedExitCode = 130;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
+type FailureExitCode = 1 | 2 | typeof interruptedExitCode;
+
+/** Ends a command with a message. Exit code 1: failure; 2: invalid arguments; 130: interrupted. */
+export class CommandError extends Error {
+  readonly exitCode: FailureExitCode;
+
+  constructor(message: string, exitCode: FailureExitCode = 1) {
     super(message);
     this.name = 'CommandError';
     this.exitCode = exitCode;
   }
 }
-
-/** The exit code of a command that was ended by Ctrl-C, as in a shell. */
-export const interruptedExitCode = 130;

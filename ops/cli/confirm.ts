@@ -5,7 +5,7 @@
  * with exit code 2 and names the option that confirms it.
  */
 import { createInterface } from 'node:readline/promises';
-import { CommandError, type Terminal } from './command.ts';
+import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
 
 /** Resolves when the operator confirms. Throws `CommandError` otherwise; then nothing may be done. */
 export const confirm = async (terminal: Terminal, description: string): Promise<void> => {
@@ -14,13 +14,19 @@ export const confirm = async (terminal: Terminal, description: string): Promise<
   if (input?.isTTY !== true || err.isTTY !== true)
     throw new CommandError('Nothing was done. To confirm it without a terminal, add --yes.', 2);
   const dialog = createInterface({ input, output: err });
-  // The end of the input and Ctrl-C are no confirmation.
+  // Neither the end of the input nor Ctrl-C, which comes as a key or as a signal, confirms anything.
+  let exitCode: CommandError['exitCode'] = 1;
   const ended = new Promise<string>((resolve) => {
+    const interrupt = (): void => {
+      exitCode = interruptedExitCode;
+      resolve('');
+    };
     dialog.once('close', () => resolve(''));
-    terminal.signal.addEventListener('abort', () => resolve(''));
+    dialog.once('SIGINT', interrupt);
+    terminal.signal.addEventListener('abort', interrupt);
   });
   const answer = await Promise.race([dialog.question('Go on? [y/N] '), ended]);
   dialog.close();
   if (/^y(es)?$/i.test(answer.trim())) return;
-  throw new CommandError('Nothing was done.');
+  throw new CommandError('Nothing was done.', exitCode);
 };

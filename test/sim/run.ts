@@ -3,6 +3,7 @@
  *
  * Prints the trace with `--verbose`, then the violations and the mix. Exit code 1 when anything is violated.
  */
+import { parseCount } from '../../bench/arguments.ts';
 import { parseOptions } from '../../ops/cli/options.ts';
 import { simulate } from './simulation.ts';
 
@@ -15,8 +16,9 @@ const { values } = parseOptions(import.meta.filename, {
   },
 });
 
-const from = Number(values.seed ?? values.from);
-const last = values.seed === undefined ? from + Number(values.count) - 1 : from;
+const from = parseCount('seed', values.seed ?? values.from, [0, 2 ** 32]);
+const count = values.seed === undefined ? parseCount('count', values.count, [1, 2 ** 32]) : 1;
+const last = from + count - 1;
 const mix = new Map<string, number>();
 let failed = 0;
 let ops = 0;
@@ -32,5 +34,5 @@ for (let seed = from; seed <= last; seed++) {
   for (const violation of result.violations) console.log(`  ${violation}`);
 }
 for (const [what, times] of [...mix].sort()) console.log(`${String(times).padStart(8)}  ${what}`);
-console.log(`${ops} operations, ${special} special; ${failed} of ${last - from + 1} seeds failed`);
+console.log(`${ops} operations, ${special} special; ${failed} of ${count} seeds failed`);
 process.exitCode = failed > 0 ? 1 : 0;

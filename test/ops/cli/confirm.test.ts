@@ -94,6 +94,13 @@ test('in a terminal, yes does it', async () => {
   await run('users unban 5');
 });
 
+test('Ctrl-C at the question interrupts the command, and nothing is done', async () => {
+  const { code, err } = await run('users ban 5', '\x03');
+
+  assert.equal([code, (await listBanned()).includes('5')], [130, false]);
+  assert.match(err, /Nothing was done\.$/);
+});
+
 test('a ban of an unknown id says so, and creates no user unless confirmed', async () => {
   const refused = await run('users ban 12', 'n\n');
   const unknown = await run('users show 12');
