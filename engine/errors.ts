@@ -140,6 +140,10 @@ export const createNotAppliedError = (
   detail?: string,
 ): StorageError => new StorageError(operation, { outcome: 'not_applied', reason, detail });
 
+/** For a call that failed before it changed anything, with what was thrown. */
+export const toNotAppliedError = (operation: string, reason: StorageReason, cause: unknown): StorageError =>
+  new StorageError(operation, { outcome: 'not_applied', reason, cause, detail: String(cause) });
+
 /** For data that a store has and cannot read; nothing was changed. `detail` says which data. */
 export const createDamageError = (operation: string, detail: string): StorageError =>
   createNotAppliedError(operation, 'damaged', detail);

@@ -14,7 +14,7 @@
  */
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { StorageError } from '../../../engine/errors.ts';
+import { StorageError, toNotAppliedError } from '../../../engine/errors.ts';
 import { createFile, type JournalFolder, readJournal, syncFolder, toPath } from './journal-files.ts';
 import { type RecordBuffer, sealRecord } from './journal-records.ts';
 
@@ -78,7 +78,7 @@ const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 const toFileError = (operation: string, cause: unknown): StorageError => {
   const reason = fullCodes.has((cause as NodeJS.ErrnoException).code ?? '') ? 'full' : 'bug';
-  return new StorageError(operation, { outcome: 'not_applied', reason, cause, detail: String(cause) });
+  return toNotAppliedError(operation, reason, cause);
 };
 
 const tryCut = (journal: Journal): void => {

@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import type { Batch, BatchReply, CommitRules, ShardVersion } from '../../../engine/entity/items.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
 import { findHoldingSinceMs } from '../../../engine/entity/votes.ts';
-import { createNotAppliedError, StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError, toNotAppliedError } from '../../../engine/errors.ts';
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
@@ -105,7 +105,7 @@ const decideOrRefuse = ({ writer, clock }: LmdbState, batches: readonly Batch[],
   try {
     return decide(batches, { writer, rules, nowMs: clock() });
   } catch (cause) {
-    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
+    throw toNotAppliedError('commit', 'bug', cause);
   }
 };
 

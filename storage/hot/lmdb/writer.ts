@@ -6,7 +6,7 @@
  * commits do not wait for. A task of the write queue may wait for the table queue, never the reverse. A
  * transaction is synced when it resolves, and either all of it is on disk or none.
  */
-import { createNotAppliedError, StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError, type StorageError, toNotAppliedError } from '../../../engine/errors.ts';
 import { newShardCount } from '../../../engine/ids.ts';
 import {
   createTwoGenerationCache,
@@ -115,7 +115,7 @@ const toStorageError = async (operation: string, failure: unknown): Promise<Stor
   const { commitError } = failure as { commitError?: Promise<never> };
   const cause = await (commitError ?? Promise.reject(failure)).catch((reason: unknown) => reason);
   const reason = fullCodes.has(Number((cause as { code?: unknown }).code)) ? 'full' : 'bug';
-  return new StorageError(operation, { outcome: 'not_applied', reason, cause, detail: String(cause) });
+  return toNotAppliedError(operation, reason, cause);
 };
 
 /**

@@ -9,7 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
-import { createNotAppliedError, StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError, toNotAppliedError } from '../../../engine/errors.ts';
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
@@ -109,7 +109,7 @@ const packOrRefuse = (store: RedisState, batches: readonly Batch[], rules: Commi
     const tags = batches.map(({ shard }) => toTag(shard, store.link.shardCount));
     return { tags, call: packCall(batches, tags) };
   } catch (cause) {
-    throw new StorageError('commit', { outcome: 'not_applied', reason: 'bug', cause, detail: String(cause) });
+    throw toNotAppliedError('commit', 'bug', cause);
   }
 };
 
