@@ -366,8 +366,8 @@ export const hotMutants: readonly Mutant[] = [
   {
     name: 'publish keeps old entries in memory',
     file: backlog,
-    find: `meanwhile.\n    writer.recentSlots.clear();`,
-    replace: `meanwhile.`,
+    find: `=> {\n  writer.recentSlots.clear();`,
+    replace: `=> {`,
     killers: [hotTest],
     why: 'an entity that publish marked dirty would be marked twice and cleared once (I10)',
   },

@@ -199,6 +199,12 @@ const markStepDirty = async (writer: Writer, shard: Shard, start: string): Promi
   return last ? `${last.key} ` : null;
 };
 
+/** Reads slots and the backlog again: the tables changed, and readers may have cached slots meanwhile. */
+const readTablesAgain = (writer: Writer): void => {
+  writer.recentSlots.clear();
+  writer.backlog = countStoredBacklog(writer.tables);
+};
+
 /**
  * Raises one generation. Marks all slots dirty first: a crash in between leaves only needless dirty marks.
  * Call inside the write queue.
@@ -217,9 +223,8 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
     });
     current.generation = generation;
   } finally {
-    // The steps, of which those before a failure stay, changed slots that readers cache meanwhile.
-    writer.recentSlots.clear();
-    writer.backlog = countStoredBacklog(tables);
+    // Also after a failure, because the steps before it stay.
+    readTablesAgain(writer);
   }
 };
 
@@ -241,8 +246,7 @@ export const clearShard = async (writer: Writer, shard: Shard, position: ShardPo
     for (const { table, keys } of removals) for (const key of keys) table.remove(key);
     meta.remove(toShardKey(shard));
   });
-  writer.recentSlots.clear();
-  writer.backlog = countStoredBacklog(writer.tables);
+  readTablesAgain(writer);
   writer.mirror[shard] = { generation: 0, version: 0, chainHash: 0, producers: new Map() };
 };
 
