@@ -14,6 +14,7 @@ import { dispatch } from './request/dispatch.ts';
 import type { DispatchContext } from './request/dispatch-context.ts';
 import { loadValidators } from './request/explain.ts';
 import { createMatcher, type Matcher } from './request/match.ts';
+import { nameSuccessor } from './request/retired-paths.ts';
 import { publicCors } from './response/cors.ts';
 import type { AnyRoute } from './route.ts';
 import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
@@ -106,6 +107,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     isLeaving: () => isLeaving || server.draining,
     ...(options.reportRunning && { reportRunning: options.reportRunning }),
     cors: publicCors,
+    nameSuccessor,
   };
   const server = createHttpServer({
     handle: (exchange) => dispatch(context, exchange),

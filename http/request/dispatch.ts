@@ -18,7 +18,6 @@ import type { BodyFault, Exchange } from '../server/exchange.ts';
 import { Call, type CallEvents } from './call.ts';
 import { type CompiledRoute, checkBody, checkParams, nameParams, parseBody, readQuery } from './check.ts';
 import type { DispatchContext } from './dispatch-context.ts';
-import { nameSuccessor } from './retired-paths.ts';
 
 /** Whether the connection closes after this reply: its framing cannot be trusted, or the node is leaving. */
 const isLastReply = (call: Call): boolean => {
@@ -65,8 +64,7 @@ const logFailure = (call: Call, error: unknown): void => {
 /** Answers with an error. Never throws; sends nothing when the call was answered or the client left. */
 const fail = (call: Call, error: unknown, extra = ''): void => {
   const { exchange } = call;
-  // Only paths of the public listener are like those of other directories.
-  const shown = call.context.guard === undefined ? nameSuccessor(error, exchange.path) : error;
+  const shown = call.context.nameSuccessor?.(error, exchange.path) ?? error;
   const reply = buildErrorReply(shown, exchange.requestId);
   if (reply.log) logFailure(call, error);
   if (!exchange.open) return;
