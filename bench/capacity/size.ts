@@ -135,8 +135,8 @@ const readJobs = async (
 
 /**
  * CPU of the node and of Redis, in microseconds a request: the median of some times, the loads by turns, so
- * that none has a minute in which the machine was slow to itself. Postgres still works on what was filled. A
- * time in which a job went through all listings is measured again: that is no cost of a request.
+ * that a slow minute of the machine counts for all of them. Postgres still works on what was filled. A time
+ * in which a job went through all listings is measured again: that is no cost of a request.
  */
 const measureCpu = async (server: ServerProcess, { stores, directory, options }: World): Promise<Needs> => {
   let usedSeconds = 0;

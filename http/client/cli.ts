@@ -159,7 +159,7 @@ const readOptions = () => {
   }
 };
 
-/** The cursor to begin with; kept at once, so no vote is missed from then on. Rejects if there is no such. */
+/** Finds the cursor to begin with. Rejects if the vote log has no such cursor. */
 const findStart = async (client: Client, { type, id }: LogTarget, after: string): Promise<string> => {
   const isPlace = after === 'head' || after === 'oldest';
   const query = isPlace ? {} : { after, limit: 1 };

@@ -179,7 +179,7 @@ export const describeTeam = (profile: TeamProfile, holdings: TeamHoldings | null
 const isListed = ({ type, state = 'public' }: { readonly type: string; readonly state?: string }): boolean =>
   (type === 'approved' || type === 'certified') && state === 'public';
 
-/** Groups the bots and servers that are listed; leaves out a kind of which there are none. */
+/** Groups the listed bots and servers by kind, without empty groups. */
 const groupListed = (bots: readonly IndexBotRow[], servers: readonly IndexServerRow[]) =>
   [
     { title: 'Bots', entities: bots.filter(isListed).map(toListedBot) },

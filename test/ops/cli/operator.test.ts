@@ -94,7 +94,7 @@ test('a command prints the new state', async () => {
   assert.equal(await run('users ban 5 --yes'), { code: 0, out: 'User 5 is banned.\n', err: '' });
   assert.match((await run('users list --ban banned')).out, /^5 +wren/m);
   assert.equal(await run('users unban 5'), { code: 0, out: 'User 5 is no longer banned.\n', err: '' });
-  assert.equal(await run('users show nobody'), { code: 1, out: '', err: 'There is no such user.\n' });
+  assert.equal(await run('users show 404'), { code: 1, out: '', err: 'There is no such user.\n' });
 });
 
 test('votes and tokens are listed with what names them in the commands that void and revoke', async () => {
