@@ -90,14 +90,15 @@ const runAudited = async (
   const details = truncateFields(fields);
   const target = Object.values(request.params).join(' ');
   const id = await audit.begin({ operator: request.operator, operation, target, details });
+  // The reply says more than a record that cannot be completed: that one stays open.
+  const complete = (outcome: string): Promise<unknown> => audit.end(id, outcome).catch(() => undefined);
   try {
     const reply = await task();
-    await audit.end(id, 'done');
+    await complete('done');
     return reply;
   } catch (error) {
     const code = findRefusal(error);
-    // The reply says more than a record that cannot be completed.
-    if (code !== null) await audit.end(id, code).catch(() => {});
+    if (code !== null) await complete(code);
     throw error;
   }
 };

@@ -149,6 +149,23 @@ for (const [outcome, recorded] of [
   });
 }
 
+test('a change is answered as done though its record cannot be completed', async () => {
+  const ended: unknown[] = [];
+  const end = (...entry: unknown[]) => {
+    ended.push(entry);
+    return Promise.reject(new StorageError('audit.end', { outcome: 'not_applied', reason: 'unreachable' }));
+  };
+  const setBan = async () => ({ stranger: false, sessions: [] });
+  const operator = { audit: { begin: async () => 7, end }, people: { setBan } };
+  const app = { catalogue: { operator }, sessions: { forgetTarget: () => {}, forget: () => {} } };
+  const ban = adminOperations.find(({ command }) => command === 'users ban');
+  const request = { operator: 'admin', params: { id: 'robin' }, query: {} };
+
+  const reply = await ban?.route.handle(app as never, request as never);
+
+  assert.equal([reply?.status, ended], [200, [[7, 'done']]]);
+});
+
 test('the record names the operator of each change', async () => {
   await world.operate('PUT', '/words/heron');
   assert.is((await newest()).operator, 'admin');
