@@ -247,14 +247,16 @@ const buildTest = async (app: App, endpoint: SealedEndpoint, { target, caller }:
   };
   const format = endpoint.format as WebhookFormat;
   const body = toWebhookBody(format, event) ?? '';
-  const { former_secret: formerSecret, former_until_ms: formerUntilMs } = endpoint;
-  const secrets = openSecrets(app.webhooks.secrets, { ...endpoint, formerSecret, formerUntilMs }, nowMs);
-  if (secrets === null) throw createDisabledError('secret_unreadable');
-  const sealed = endpoint.authorization_text;
-  const authorization = sealed === null ? null : app.webhooks.secrets.unseal(sealed, endpoint.id);
+  const sealed = {
+    ...endpoint,
+    formerSecret: endpoint.former_secret,
+    formerUntilMs: endpoint.former_until_ms,
+    authorization: endpoint.authorization_text,
+  };
+  const opened = openSecrets(app.webhooks.secrets, sealed, nowMs);
+  if (opened === null) throw createDisabledError('secret_unreadable');
   const sentAtSeconds = Math.floor(nowMs / 1_000);
-  const { id } = event;
-  return { headers: toWebhookHeaders({ format, id, sentAtSeconds, body, secrets, authorization }), body };
+  return { headers: toWebhookHeaders({ format, id: event.id, sentAtSeconds, body, ...opened }), body };
 };
 
 interface TestRequest {

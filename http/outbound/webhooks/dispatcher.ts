@@ -24,7 +24,7 @@ import type {
 } from '../../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
 import type { WebhookMeters } from '../../telemetry/counts.ts';
-import { openSecrets, type SigningSecrets, toWebhookBody, toWebhookHeaders } from './formats.ts';
+import { type OpenedSecrets, openSecrets, toWebhookBody, toWebhookHeaders } from './formats.ts';
 import {
   type Attempted,
   computePauseMs,
@@ -333,7 +333,7 @@ interface AttemptParts {
   readonly endpoint: LeasedEndpoint;
   readonly delivery: DueDelivery;
   /** `null` when they cannot be read. */
-  readonly secrets: SigningSecrets | null;
+  readonly secrets: OpenedSecrets | null;
   readonly connection: WebhookConnection;
 }
 
@@ -346,17 +346,14 @@ const attempt = async (state: DispatcherState, { endpoint, delivery, secrets, co
   if (body === undefined) return { delivery, body: '', outcome: null };
   if (secrets === null) return { delivery, body, outcome: sealedOutcome };
   const sentAtSeconds = Math.floor(state.clock.nowMs() / 1_000);
-  const authorization =
-    endpoint.authorization === null ? null : state.secrets.unseal(endpoint.authorization, endpoint.id);
   const traceparent = state.traces.find(event);
-  const signed = { format, id, sentAtSeconds, body, secrets, authorization, traceparent };
-  const headers = toWebhookHeaders(signed);
+  const headers = toWebhookHeaders({ format, id, sentAtSeconds, body, ...secrets, traceparent });
   return { delivery, body, outcome: await connection.post(headers, body) };
 };
 
 const sealedOutcome = {
   error: 'secret_unreadable',
-  detail: 'The secret cannot be read: the operator has changed SECRETS_KEY. Create a new secret.',
+  detail: 'The secret or `authorization` cannot be read: the operator has changed SECRETS_KEY. Replace both.',
   status: 0,
   milliseconds: 0,
   response: '',

@@ -239,17 +239,24 @@ const toKey = (secret: string): Buffer => Buffer.from(secret.slice(prefix.length
 /** The newest first, then the former one while it is still valid. */
 export type SigningSecrets = readonly [string, ...string[]];
 
-/** Unseals the secrets that sign at this time; `null` when the newest cannot be read. */
+/** What the requests to an endpoint are signed with, and what `topgg` sends instead of the newest secret. */
+export interface OpenedSecrets {
+  readonly secrets: SigningSecrets;
+  readonly authorization: string | null;
+}
+
+/** Unseals what requests carry now; `null` if the newest secret or the authorization cannot be read. */
 export const openSecrets = (
   { unseal }: Pick<SecretBox, 'unseal'>,
-  endpoint: Pick<LeasedEndpoint, 'id' | 'secret' | 'formerSecret' | 'formerUntilMs'>,
+  endpoint: Pick<LeasedEndpoint, 'id' | 'secret' | 'formerSecret' | 'formerUntilMs' | 'authorization'>,
   nowMs: number,
-): SigningSecrets | null => {
-  const { id, secret, formerSecret, formerUntilMs } = endpoint;
+): OpenedSecrets | null => {
+  const { id, secret, formerSecret, formerUntilMs, authorization: sealed } = endpoint;
   const newest = unseal(secret, id);
-  if (newest === null) return null;
+  const authorization = sealed === null ? null : unseal(sealed, id);
+  if (newest === null || (sealed !== null && authorization === null)) return null;
   const former = formerSecret === null || formerUntilMs <= nowMs ? null : unseal(formerSecret, id);
-  return former === null ? [newest] : [newest, former];
+  return { secrets: former === null ? [newest] : [newest, former], authorization };
 };
 
 export interface SignedRequest {

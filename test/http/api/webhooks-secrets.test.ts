@@ -4,6 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createSecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
 import { addBot, addUser } from '../../storage/catalogue/directory.ts';
 import { assertExcludes } from '../../support/assert-includes.ts';
 import { until } from '../../support/until.ts';
@@ -73,6 +74,31 @@ test('receivers of topgg get the text that their owner chose; another address fo
   assert.is(await readSent(), secret);
   const standard = await call('PATCH', path, { format: 'standard', secret, authorization: text });
   assert.equal([standard.status, Object.keys(standard.json.context)[0]], [400, '/authorization']);
+});
+
+test('a text that was sealed under another key is never replaced by the secret', async () => {
+  const [text, url] = ['the password of the receiver', receivers.url('ok', 'sealed')];
+  const body = { name: 'w', url, format: 'topgg', authorization: text };
+  const { id } = (await call('POST', '/bots/bot1/webhooks', body)).json;
+  const path = `/bots/bot1/webhooks/${id}`;
+  const sealed = createSecretBox(Buffer.alloc(32, 1)).seal(text, id);
+  await world.sql`update webhook_endpoints set authorization_text = ${sealed} where id = ${id}`;
+
+  const { json } = await call('POST', `${path}/test`);
+  assert.equal([json.context.code, json.context.reason], ['webhook_disabled', 'secret_unreadable']);
+  await addUser(world.sql, 'wren');
+  const token = await world.token('user', 'wren');
+  await world.ask('PUT', '/users/wren/bots/bot1/votes?upvote=true', { token });
+  await world.engine.waitForFlush('bot', 'bot1');
+  const readErrors = async () => (await call('GET', `${path}/deliveries`)).json.results[0]?.attempts;
+  await until('an attempt', async () => (await readErrors())?.length > 0);
+  assert.is((await readErrors())[0].error, 'secret_unreadable');
+  const findSent = () => receivers.received.find(({ path: sentTo }) => sentTo.endsWith('/sealed'));
+  assert.is(findSent(), undefined);
+
+  assert.is((await call('PATCH', path, { authorization: text })).status, 204);
+  await call('POST', `${path}/test`);
+  assert.is(findSent()?.headers.authorization, text);
 });
 
 test.run();
