@@ -218,7 +218,8 @@ class UwsExchange implements Exchange {
       return;
     }
     const isWhole = reply.stream === undefined && reply.push === undefined;
-    const immediate = parsing && !reply.close && isWhole && this.offer === null;
+    const closes = reply.close || this.headers.closes || this.headers.closesInList;
+    const immediate = parsing && !closes && isWhole && this.offer === null;
     if (immediate && this.#server.pipelineLimit.mayWriteNow()) {
       this.#write(reply);
       return;

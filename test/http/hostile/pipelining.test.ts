@@ -94,4 +94,18 @@ test('a client that waits for each answer is never cut off, on one connection', 
   assert.is(count, 1_000);
 });
 
+test('nothing behind a request that asks to close the connection is worked on', async () => {
+  for (const lines of ['Connection: close', 'Connection: TE, close', 'Connection: TE\r\nConnection: close']) {
+    world.seen.length = 0;
+
+    const { closed } = await raw(
+      world.port,
+      get(1).replace('Host: a', `Host: a\r\n${lines}`) + get(2),
+      untilClosed,
+    );
+
+    assert.equal([closed, world.seen.length], [true, 1], lines);
+  }
+});
+
 test.run();
