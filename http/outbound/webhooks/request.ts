@@ -173,8 +173,8 @@ export const toUnanswered = ({ error, detail }: WebhookFailure): WebhookAnswer =
 
 const tlsCodes = /CERT|SSL|TLS|EPROTO|UNABLE_TO|HOSTNAME|_CA$/;
 
-/** Errors of several addresses come together, with a code but without a message. */
-const classify = ({ name, code = '', message }: NodeJS.ErrnoException): WebhookFailure => {
+/** What an error says of the attempt. Those of several addresses come together, without a message. */
+export const classify = ({ name, code = '', message }: NodeJS.ErrnoException): WebhookFailure => {
   if (name === 'HTTPParserError')
     return { error: 'answer_invalid', detail: `The answer is not HTTP: ${message}.` };
   if (tlsCodes.test(code)) return { error: 'tls', detail: `The TLS connection failed: ${message}` };

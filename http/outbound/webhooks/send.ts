@@ -22,6 +22,7 @@ import {
 } from '../guarded-address.ts';
 import {
   type Carrier,
+  classify,
   endAttempt,
   sendRequest,
   toUnanswered,
@@ -234,7 +235,8 @@ const judge = (pool: SocketPool, url: URL): Host => {
   const { origin } = url;
   const [oldest] = hosts.keys();
   if (oldest !== undefined && hosts.size >= hostsMax) retire(pool, oldest);
-  const host: Host = { judgement: openSockets(pool, url), judged: null };
+  // Without free file descriptors the library cannot be loaded, for example.
+  const host: Host = { judgement: openSockets(pool, url).catch(classify), judged: null };
   hosts.set(origin, host);
   const end = (): void => {
     if (hosts.get(origin) === host) retire(pool, origin);

@@ -331,6 +331,14 @@ test('a connection that the system refuses at once is a failure, and ends no pro
   assert.equal([named.error, literal.error], ['connection', 'connection']);
 });
 
+test('sockets that cannot be prepared are a failure, and the next request prepares them again', async () => {
+  const notText = 5 as unknown as string;
+  const connection = createSender({ ca: notText }).open(receivers.url('ok', 'unprepared'));
+
+  for (let count = 0; count < 2; count++)
+    assert.is((await connection.post(headers, body)).error, 'connection');
+});
+
 test('http on a loopback port works where any address is allowed, and keeps its socket', async () => {
   let connections = 0;
   const server = createPlainServer(
