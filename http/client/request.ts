@@ -116,6 +116,7 @@ export const toError = async (response: Response): Promise<DirectoryError> => {
   const seconds = parseRetryAfter(response.headers.get('retry-after'));
   try {
     const { message, context } = JSON.parse(text) as ApiResponse;
+    if (typeof message !== 'string') throw new TypeError('no message');
     return new DirectoryError(response.status, message, { context: { ...context }, seconds });
   } catch {
     // A proxy answered: its text is not ours.

@@ -97,6 +97,21 @@ test('so it is when a proxy says that it cannot reach the server', async () => {
   assert.equal(await send([{ status: 522 }], create), { sent: 1, failed: 'status_522' });
 });
 
+test('the error of a proxy says its status, also where its text is JSON', async () => {
+  for (const text of ['<html>', 'null', '{"error":"gone"}']) {
+    const fetch = async () => new Response(text, { status: 502 });
+    try {
+      await library.createClient({ url, fetch }).request(...create);
+      assert.unreachable('the proxy answered with an error');
+    } catch (error) {
+      assert.equal(
+        [(error as Error).message, (error as { code: string }).code],
+        ['status 502', 'status_502'],
+      );
+    }
+  }
+});
+
 test('the log and the feed wait as long as the reply says, even for months', async () => {
   const gone = { ...refused, seconds: 9_999_999_999 };
   for (const read of ['log', 'follow'] as const) {
