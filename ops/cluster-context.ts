@@ -125,7 +125,9 @@ const readNodeFacts = (
   { adminUrl, version, readFigures }: JoiningNode,
 ): NodeFacts => ({
   library: redis?.libraries.version ?? '',
-  ...{ adminUrl, version, figures: { ...readFigures() } },
+  adminUrl,
+  version,
+  figures: { ...readFigures() },
   reachesSql: isSqlUp(),
 });
 
@@ -152,7 +154,8 @@ const openShared = async (
   const localCatalogue = createCatalogue(stores.requestSql, { checkRules: config.checkRules });
   const { notices } = localCatalogue;
   const mirror = mirrorSessions({
-    ...{ pubsub, notices },
+    pubsub,
+    notices,
     sql: stores.requestSql,
     sessions: localCatalogue.sessions,
     entriesMax: sessionsCachedMax,
@@ -166,7 +169,9 @@ const openShared = async (
     entriesMax: sessionsCachedMax,
     freshMs: sessionFreshMs,
     isTrusted: pubsub.isConnected,
-    ...{ isCacheable: mirror.isCacheable, getReadMs: mirror.getReadMs, notices },
+    isCacheable: mirror.isCacheable,
+    getReadMs: mirror.getReadMs,
+    notices,
   });
   mirror.invalidateCache(sessions);
   const catalogue = shareCatalogue(localCatalogue, { pubsub, sessions: mirror, onWarning });

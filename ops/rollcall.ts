@@ -75,7 +75,7 @@ export interface Running {
   readonly adminUrl: string;
   readonly demo: DemoFile | null;
   readonly engine: Engine;
-  /** Notes for the operator from the start, such as weaker durability . */
+  /** Notes for the operator from the start, such as weaker durability. */
   readonly notes: readonly string[];
   /** The names of the other live nodes on the same stores, when this one started. */
   readonly otherNodes: readonly string[];
@@ -223,8 +223,12 @@ const startJobs = (parts: StartContext & Fleet & Services & Counting, config: Co
   const jobs = createJobs({
     ...config,
     ...parts,
-    ...{ catalogue, log, clock: systemClock, writesDeliveries: config.webhooks === 'on' },
-    ...{ meters: metrics.jobs, historyMeters: metrics.history },
+    catalogue,
+    log,
+    clock: systemClock,
+    writesDeliveries: config.webhooks === 'on',
+    meters: metrics.jobs,
+    historyMeters: metrics.history,
     voteWaitMsMax: computeLongestWaitMs(toCommitRules(config, []).windows),
     onLogged: (votes) => {
       metrics.counts.loggedVotes += votes;

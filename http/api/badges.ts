@@ -306,8 +306,6 @@ const toErrorLabel = ({ params, query }: BadgeRequest, { metric }: BadgeFile): s
   return query.label ?? (kind === undefined ? metric : toLabel(kind, metric));
 };
 
-const isBrief = { maxAgeSeconds: unavailableSeconds };
-
 /** The last known badge of this URL, else "unavailable". */
 const showLastBadge = (
   app: App,
@@ -316,9 +314,10 @@ const showLastBadge = (
 ): Reply => {
   const last = app.badges.findLast(request.url);
   app.counts.badges[last === null ? 'unavailable' : 'stale'] += 1;
-  const { headers } = buildReply(file, { ...isBrief, error: code }, '');
+  const about = { maxAgeSeconds: unavailableSeconds, error: code };
+  const { headers } = buildReply(file, about, '');
   if (last !== null) return { ...last, headers: headers as Record<string, string> };
-  const value = { message: 'unavailable', color: 'lightgrey', error: code, ...isBrief };
+  const value = { message: 'unavailable', color: 'lightgrey', ...about };
   return renderBadge(app, file, { ...value, query: {}, label: toErrorLabel(request, file) });
 };
 

@@ -181,7 +181,11 @@ const showUpvotes = async (app: App, id: string): Promise<Reply> => {
   const sinceMs = app.clock.nowMs() - recentMs;
   const votes = (await listOldVotes(app, id, 500)).filter(({ row }) => row.created_at.getTime() >= sinceMs);
   const upvotes = votes.map(({ row, user: { id: user_id, username, avatar } }) => ({
-    ...{ user_id, username, discriminator: '0', avatar, timestamp: toTimestamp(row.created_at) },
+    user_id,
+    username,
+    discriminator: '0',
+    avatar,
+    timestamp: toTimestamp(row.created_at),
   }));
   return replyOk({ total: upvotes.length, upvotes });
 };

@@ -3,9 +3,9 @@
  * to clients.
  *
  * Keys are client addresses, or session ids (stats). A full table evicts the least recently used keys. Where
- * several nodes share a store, all limits but stats and badge are counted there (`takeShared`), and here only
- * while it is unreachable. On the hot limit (stats) a reply carries only `RateLimit` while more than a fifth
- * of the burst is left.
+ * several nodes share a store, all limits but stats, badge and feed are counted there (`takeShared`), and
+ * here only while it is unreachable. On the hot limit (stats) a reply carries only `RateLimit` while more
+ * than a fifth of the burst is left.
  *
  * The algorithm is that of generic cell rates (GCRA): one number per key; time is passed in. The number is
  * the theoretical arrival time (TAT), at which the whole burst is available again. An allowed request

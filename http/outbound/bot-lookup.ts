@@ -147,7 +147,11 @@ const createLookup = <Schema extends TSchema>(
         clock,
         query: (clientId) => queryBot(source, clientId, timeLimitMs),
         recordCall: (outcome, milliseconds) => meters?.recordCall(source.name, outcome, milliseconds),
-        ...{ timeLimitMs, cacheMs, cacheEntriesMax, inFlightMax, openMs },
+        timeLimitMs,
+        cacheMs,
+        cacheEntriesMax,
+        inFlightMax,
+        openMs,
       });
 
 /** Wires both sources. It owns their caches, so create one per process. */

@@ -113,7 +113,9 @@ export const createProofVerifier = (options: ProofVerifierOptions) => {
     query: (key) => query(options, key),
     recordCall: (outcome, milliseconds) => options.meters?.recordCall('proof', outcome, milliseconds),
     timeLimitMs: options.timeLimitMs ?? verifyMs,
-    ...{ cacheMs, cacheEntriesMax, inFlightMax },
+    cacheMs,
+    cacheEntriesMax,
+    inFlightMax,
   });
   return {
     /**

@@ -46,8 +46,11 @@ const logAnswer = (call: Call, status: number, elapsedMs: number): void => {
   const { exchange, compiled, context } = call;
   const ms = Math.round(elapsedMs * 10) / 10;
   const fields = {
-    ...{ request_id: exchange.requestId, ...readTrace(call), route: compiled?.route.name ?? 'none' },
-    ...{ status, ms },
+    request_id: exchange.requestId,
+    ...readTrace(call),
+    route: compiled?.route.name ?? 'none',
+    status,
+    ms,
   };
   if (elapsedMs > slowRequestMs) context.logger.warn(fields, 'slow request');
   else context.logger.debug(fields, 'request');

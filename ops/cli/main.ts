@@ -2,9 +2,9 @@
  * `rollcall ops COMMAND`: the operator's command line.
  *
  * Parses the arguments, opens the configured stores or finds the node that has them open, runs one command,
- * and closes the stores. Results go to
- * standard output, everything else to standard error. Exit codes: 0 done, 1 failed, 2 invalid arguments, 130
- * interrupted (finished steps stay done, and the command can be repeated).
+ * and closes the stores. Results go to standard output, everything else to standard error. Exit codes: 0
+ * done, 1 failed, 2 invalid arguments, 130 interrupted (finished steps stay done, and the command can be
+ * repeated).
  */
 
 import { createWriteStream, fstatSync } from 'node:fs';

@@ -310,10 +310,19 @@ export const createVoteCounter = (nowMs: number) => {
     addresses: new Uint16Array(slots),
     pairs: new Uint16Array(slots),
     youngOfPairs: new Uint16Array(slots),
-    ...{ listings: new Map(), watched: new Map(), watchedPairs: 0, wide: new Set() },
-    ...{ dueAddresses: new Set(), dueListings: new Set(), marks: [], judged: new Set(), late: [] },
-    ...{ all: { votes: 0, young: 0 }, since: { votes: 0, young: 0 } },
-    ...{ hour: Math.floor(nowMs / hourMs), halved: Math.floor(nowMs / halveMs) },
+    listings: new Map(),
+    watched: new Map(),
+    watchedPairs: 0,
+    wide: new Set(),
+    dueAddresses: new Set(),
+    dueListings: new Set(),
+    marks: [],
+    judged: new Set(),
+    late: [],
+    all: { votes: 0, young: 0 },
+    since: { votes: 0, young: 0 },
+    hour: Math.floor(nowMs / hourMs),
+    halved: Math.floor(nowMs / halveMs),
   };
   return {
     note: (votes: readonly OutboxVote[]) => {

@@ -76,7 +76,10 @@ export const buildSum = (example: number, description?: string) =>
 /** Builds the schema of a name or an id: one line of text that is not empty. */
 export const buildName = (maxLength: number, description: string, example?: string) =>
   Type.String({
-    ...{ minLength: 1, maxLength, pattern: plainText, description },
+    minLength: 1,
+    maxLength,
+    pattern: plainText,
+    description,
     ...(example !== undefined && { examples: [example] }),
   });
 
