@@ -96,7 +96,10 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly caller: Caller | null;
   /** The name of the operator at the private listener, `''` at the public one. */
   readonly operator: string;
-  /** Canonical client address (docs/behaviour.md, "Client address"). */
+  /**
+   * Canonical client address (docs/behaviour.md, "Client address"). Read it before the first `await`: it is
+   * lost when the client disconnects.
+   */
   readonly clientAddress: string;
   /** The `User-Agent` header as sent, `''` for none. */
   readonly userAgent: string;

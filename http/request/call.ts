@@ -137,7 +137,6 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     this.head = exchange.method === 'HEAD';
   }
 
-  /** Canonical client address. Read it before the first await: it is lost when the client disconnects. */
   get clientAddress(): string {
     if (this.#address === '') this.#address = this.context.addresses.read(this.exchange);
     return this.#address;

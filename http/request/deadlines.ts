@@ -73,9 +73,9 @@ export const createDeadlines = (clock: Clock, times: DeadlineTimes) => {
   const reading = createWaitQueue();
   const working = createWaitQueue();
   const outbound = createWaitQueue();
+  const listening = createWaitQueue();
   let sweeping = false;
   let closed = false;
-  const listening = createWaitQueue();
   let cancel = (): void => {};
   const countWaiting = (): number => reading.size + working.size + outbound.size + listening.size;
   const scheduleSweep = (): void => {

@@ -155,7 +155,6 @@ const runHandler = (call: Call): void => {
     finish(call, result);
     return;
   }
-  if (route.method === 'GET') void call.clientAddress; // Read now: it is lost when the client leaves.
   waitFor(call, result, route.longPoll === true ? finishWait : finish);
 };
 

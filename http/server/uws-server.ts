@@ -55,11 +55,11 @@ interface ServerState extends ServerOptions {
 const exclusivePort = 1;
 /**
  * If a reply is ready while more than this of the request's body is still missing, the reply waits for the
- * rest, at most `heldMsMax`; then the connection closes. If it closed at once, most clients would lose the
+ * rest, at most `restMsMax`; then the connection closes. If it closed at once, most clients would lose the
  * reply.
  */
 const restBytesMax = 65_536;
-const heldMsMax = 4_000;
+const restMsMax = 4_000;
 /**
  * Tells clients when a connection ends. uWebSockets.js closes it after 8 to 12 s of silence, or when the
  * request asked for that, but announces neither, and a client might send its next request into the closing.
@@ -96,7 +96,7 @@ class UwsExchange implements Exchange {
   #bytesMax = 0;
   #sink: StreamSink | null = null;
   /** A reply that waits for the rest of the body, and its time limit. */
-  #held: { readonly reply: WireReply; readonly timer: NodeJS.Timeout } | null = null;
+  #lateReply: { readonly reply: WireReply; readonly timer: NodeJS.Timeout } | null = null;
 
   constructor(server: ServerState, response: HttpResponse, request: HttpRequest) {
     this.#server = server;
@@ -137,7 +137,7 @@ class UwsExchange implements Exchange {
     this.open = false;
     this.#dropBody();
     this.#release();
-    clearTimeout(this.#held?.timer);
+    clearTimeout(this.#lateReply?.timer);
     this.#sink?.abort();
     this.#owner?.onClientGone();
   }
@@ -169,9 +169,9 @@ class UwsExchange implements Exchange {
   }
 
   #takeChunk(chunk: ArrayBuffer, last: boolean): void {
-    if (last && this.#held !== null) {
-      clearTimeout(this.#held.timer);
-      this.#write(this.#held.reply);
+    if (last && this.#lateReply !== null) {
+      clearTimeout(this.#lateReply.timer);
+      this.#write(this.#lateReply.reply);
     }
     if (!this.open || this.#bytes > this.#bytesMax) return;
     this.#bytes += chunk.byteLength;
@@ -214,7 +214,7 @@ class UwsExchange implements Exchange {
     this.open = false;
     this.#dropBody();
     if (!reply.close && this.#bytesMax > 0 && this.headers.contentLength - this.#bytes > restBytesMax) {
-      this.#hold(reply);
+      this.#awaitRest(reply);
       return;
     }
     const isWhole = reply.stream === undefined && reply.push === undefined;
@@ -231,9 +231,10 @@ class UwsExchange implements Exchange {
     else write();
   }
 
-  #hold(reply: WireReply): void {
+  #awaitRest(reply: WireReply): void {
     this.trackInFlight();
-    this.#held = { reply, timer: setTimeout(() => this.#writeLater({ ...reply, close: true }), heldMsMax) };
+    const timer = setTimeout(() => this.#writeLater({ ...reply, close: true }), restMsMax);
+    this.#lateReply = { reply, timer };
   }
 
   #writeLater(reply: WireReply): void {
