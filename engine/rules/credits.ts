@@ -6,6 +6,10 @@
  * Uses bigint, because votes times cents may exceed 2^53.
  */
 
+/** Kinds of entities whose votes can be redeemed. */
+export const creditKinds = ['bot', 'server'] as const;
+export type CreditKind = (typeof creditKinds)[number];
+
 /** One tier; a list of tiers is in the order of their positions. */
 export interface CreditTier {
   /** Votes that this tier takes; the last tier takes all remaining ones. */

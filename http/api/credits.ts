@@ -8,8 +8,13 @@
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
-import { computeTierSlices, computeValueCents } from '../../engine/rules/credits.ts';
-import type { CreditKind, RedeemOutcome, RedeemRow, TierRow } from '../../storage/catalogue/votes/credits.ts';
+import {
+  type CreditKind,
+  computeTierSlices,
+  computeValueCents,
+  creditKinds,
+} from '../../engine/rules/credits.ts';
+import type { RedeemOutcome, RedeemRow, TierRow } from '../../storage/catalogue/votes/credits.ts';
 import type { App } from '../app.ts';
 import { buildTargetAuth } from '../auth/auth.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
@@ -32,7 +37,6 @@ import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './sha
 import { countText } from './shared/patterns.ts';
 import { toVoteInfo, VoteInfo } from './votes.ts';
 
-const creditKinds = ['bot', 'server'] as const;
 export const CreditsParams = buildTargetParams(creditKinds);
 
 export const TiersQuery = Type.Object({

@@ -10,6 +10,7 @@ import type { VoteOutcome, VoteRequest } from '../../engine/engine.ts';
 import type { VoteWindow } from '../../engine/entity/windows.ts';
 import { DomainError } from '../../engine/errors.ts';
 import { type EntityKind, type EntityRef, entityKinds, type Target } from '../../engine/ids.ts';
+import { creditKinds } from '../../engine/rules/credits.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import { toWaitParts } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
@@ -250,16 +251,16 @@ const sendVote = (app: App, vote: VoteRequest, traceparent: string): Promise<Rep
     },
   );
 
-const redeemable: ReadonlySet<EntityKind> = new Set(['bot', 'server']);
+const isRedeemable = (kind: EntityKind): boolean => creditKinds.some((each) => each === kind);
 
 /** Builds the VoteInfo of the current vote window. */
 export const toVoteInfo = (kind: EntityKind, window: VoteWindow): VoteInfo => ({
   multiple_votes: true,
   per_user: window.perUser,
   supports_downvotes: true,
-  supports_partial_vote_credits_redeem: redeemable.has(kind),
+  supports_partial_vote_credits_redeem: isRedeemable(kind),
   supports_upvotes: true,
-  vote_credits: redeemable.has(kind),
+  vote_credits: isRedeemable(kind),
   vote_time: Math.min(voteHoursMax, Math.ceil(window.waitMs / hourMs)),
 });
 

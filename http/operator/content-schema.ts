@@ -3,6 +3,7 @@
  * the whole object; absent fields get the default that their description names.
  */
 import { type Static, Type } from 'typebox';
+import { creditKinds } from '../../engine/rules/credits.ts';
 import { Flag, Text, TextList, Timestamp, Uuid } from '../api/shared/common.ts';
 import { buildLine, buildProse, buildTags } from '../api/shared/fields.ts';
 import { slug } from '../api/shared/patterns.ts';
@@ -31,7 +32,7 @@ const hours = optional(Type.Integer({ minimum: 0, maximum: 876_000, description:
 const cents = Type.Number({ minimum: 0, maximum: 1e12, description: 'In hundredths; may be fractional.' });
 
 export const TierBody = Type.Object({
-  target_type: Type.Enum(['bot', 'server'], { description: 'bot or server.' }),
+  target_type: Type.Enum([...creditKinds], { description: 'bot or server.' }),
   position: Type.Integer({
     minimum: 0,
     maximum: 1_000_000,

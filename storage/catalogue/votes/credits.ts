@@ -5,14 +5,10 @@
  * listing: a later listing with the same id has none.
  */
 import type { EntityRef } from '../../../engine/ids.ts';
-import type { CreditTier } from '../../../engine/rules/credits.ts';
+import type { CreditKind, CreditTier } from '../../../engine/rules/credits.ts';
 import type { Queryable, Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { hasRow } from '../../sql/rows.ts';
-
-export const creditKinds = ['bot', 'server'] as const;
-/** Kinds of entities whose votes can be redeemed. */
-export type CreditKind = (typeof creditKinds)[number];
 
 export interface TierRow {
   readonly id: string;
