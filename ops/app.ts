@@ -25,8 +25,7 @@ import type { KeyHasher } from '../storage/nodes/rates.ts';
 import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
 import { isLocalOnly } from './config/addresses.ts';
-import type { Config } from './config/config.ts';
-import { toLimitSettings } from './config/limit-settings.ts';
+import { type Config, toLimitSettings } from './config/config.ts';
 import type { VoteWatch } from './jobs/vote-watch.ts';
 import type { Webhooks } from './services/webhooks.ts';
 

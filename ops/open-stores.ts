@@ -10,7 +10,6 @@ import { systemClock } from './clock.ts';
 import { assertPortsFree } from './config/addresses.ts';
 import type { Config } from './config/config.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
-import { createLoss, type LossReport } from './watch/loss.ts';
 
 export interface NodeStores {
   readonly stores: Stores;
@@ -21,6 +20,23 @@ export interface NodeStores {
   /** Rejects when statements of the embedded SQL begin to wait for room on the disk; for the start alone. */
   readonly diskFull: Promise<never>;
 }
+
+export type LossReport = ReturnType<typeof createLoss>;
+
+/** Creates the report that this process has lost its database and cannot continue; nothing is lost so far. */
+const createLoss = () => {
+  const { promise: reported, resolve } = Promise.withResolvers<string>();
+  const loss = {
+    /** Why the node lost its database; `''` while it has not. */
+    reason: '',
+    reported,
+    report: (reason: string) => {
+      loss.reason = reason;
+      resolve(reason);
+    },
+  };
+  return loss;
+};
 
 /** Rejects with a message for the operator, and leaves nothing open. `sqlThread`: see `StoresOptions`. */
 export const openNodeStores = async (

@@ -46,14 +46,13 @@ import { createVoteWatch, type VoteWatch } from './jobs/vote-watch.ts';
 import { createListeners } from './listeners.ts';
 import { createLogger, selectLogForm } from './log/log.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
-import { type NodeStores, openNodeStores } from './open-stores.ts';
+import { type LossReport, type NodeStores, openNodeStores } from './open-stores.ts';
 import { openLogin } from './services/login.ts';
 import { openPush } from './services/push.ts';
 import { openWebhooks } from './services/webhooks.ts';
 import { createStop } from './stop.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
-import type { LossReport } from './watch/loss.ts';
 import { openWatches } from './watch/watches.ts';
 
 export interface StartInput extends Hooks {

@@ -2,15 +2,16 @@
  * Reads the settings from the environment, once, at start. No other file reads the environment.
  *
  * All mistakes are collected and reported together. Each message names the variable, its value, what is
- * allowed, and an example. The result is frozen and passed down as an argument.
+ * allowed, and an example. The result is frozen and passed down as an argument; some settings are converted
+ * here into the rules of the hot store and the limits of the listener.
  */
 import { fileURLToPath } from 'node:url';
 import { Check } from 'typebox/schema';
 import type { CommitRules } from '../../engine/entity/items.ts';
+import { defaultLimits, type LimitSettings } from '../../http/limits/limiter.ts';
 import { parseTrustedProxies } from '../../http/server/client-address.ts';
 import { addPassword } from '../../storage/sql/address.ts';
 import { type LogForm, selectLogForm } from '../log/log.ts';
-import { listLoginMistakes } from './login-settings.ts';
 import { findNearest } from './nearest.ts';
 import { listOperatorMistakes } from './operators.ts';
 import { type SettingName, type SettingSchema, type Settings, settingRows, toVariable } from './settings.ts';
@@ -50,7 +51,6 @@ export const readConfig = (environment: Environment = process.env): Config => {
   }
   mistakes.push(...listBadNetworks(settings.trustedProxies as readonly string[] | undefined));
   mistakes.push(...listContradictions(settings as Partial<Settings>));
-  mistakes.push(...listLoginMistakes(settings as Partial<Settings>));
   mistakes.push(...listOperatorMistakes(settings as Partial<Settings>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   // For programs of Postgres, too: the driver alone would read PGPASSWORD itself.
@@ -111,6 +111,18 @@ export const toCommitRules = (
     switchMs: minutesToMs(config.botShardSwitchMinutes),
   },
   visitorsMax: config.visitorsPerEntityMax,
+});
+
+const limitPerMinute = (requests: number) => ({ requests, seconds: 60, burst: requests });
+
+/** All rate limits of the public listener; `stats` is per token, the others are per client address. */
+export const toLimitSettings = (config: Config): LimitSettings => ({
+  ...defaultLimits,
+  login: limitPerMinute(config.loginsPerMinute),
+  bot_create: limitPerMinute(config.botCreationsPerMinute),
+  bot_meta: limitPerMinute(config.botMetaPerMinute),
+  auth_test: limitPerMinute(config.authTestsPerMinute),
+  stats: { requests: config.statsPostsPerSecond, seconds: 1, burst: config.statsPostsBurst },
 });
 
 /** Whether an empty store gets the demo directory. `auto` means: only on the embedded stores. */
@@ -205,6 +217,26 @@ const listContradictions = (settings: Partial<Settings>): string[] => {
   if (demo === 'on' && named)
     addMistake('demo', named, 'the demo directory works only on the embedded stores');
   mistakes.push(...listWorkerMistakes(settings), ...listProofMistakes(settings));
+  mistakes.push(...listLoginMistakes(settings));
+  return mistakes;
+};
+
+const loginEndpoints = ['loginAuthorizeUrl', 'loginTokenUrl', 'loginProfileUrl'] as const;
+const loginSettings = ['loginClientId', 'loginClientSecret', 'loginRedirectUris'] as const;
+
+/** A login needs all settings of one provider. One that is already wrong is absent here, not missing. */
+const listLoginMistakes = (settings: Partial<Settings>): string[] => {
+  const isSet = (name: SettingName): boolean => settings[name]?.toString() !== '';
+  if (![...loginSettings, ...loginEndpoints, 'loginIssuer' as const].some(isSet)) return [];
+  const missing = loginSettings.filter((name) => !isSet(name)).map(toVariable);
+  const mistakes = missing.map(
+    (variable) => `${variable}: other login settings are set, so set this one too`,
+  );
+  const named = loginEndpoints.filter(isSet);
+  if (isSet('loginIssuer') ? named.length > 0 : named.length < loginEndpoints.length) {
+    const variables = loginEndpoints.map(toVariable).join(', ');
+    mistakes.push(`LOGIN_ISSUER: set either this one, or all of ${variables}`);
+  }
   return mistakes;
 };
 

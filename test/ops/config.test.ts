@@ -16,8 +16,8 @@ import {
   isDemoWanted,
   readConfig,
   toCommitRules,
+  toLimitSettings,
 } from '../../ops/config/config.ts';
-import { toLimitSettings } from '../../ops/config/limit-settings.ts';
 import { listOperators } from '../../ops/config/operators.ts';
 import { settingRows, toVariable } from '../../ops/config/settings.ts';
 
