@@ -47,6 +47,15 @@ test('a failing test is one failure, told in full', async () => {
   assert.match(outcome.output, /reason/);
 });
 
+test('a character that is written in two pieces is read as one', async () => {
+  const { output } = await run(`test('a', () => new Promise((done) => {
+    process.stdout.write(Buffer.from([0xe2, 0x82]));
+    setTimeout(() => process.stdout.write(Buffer.from([0xac]), done), 50);
+  })); test.run();`);
+
+  assert.match(output, /€/);
+});
+
 for (const [title, body, words] of [
   ['a file without .run()', `test('a', () => {});`, /is `test.run\(\)` missing/],
   ['.only', `test('a', () => {}); test['only']('b', () => {}); test.run();`, /left out/],

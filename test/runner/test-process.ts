@@ -105,16 +105,16 @@ const spawnProcess = (limits: Limits): Running => {
     child.once('error', fulfil);
   });
   const state: Running = { child, mark, limits, exited, output: '', onReport: () => {} };
-  const collect = (chunk: Buffer): void => {
-    state.output += chunk.toString();
+  const collect = (text: string): void => {
+    state.output += text;
     const found = new RegExp(`\n?${reportMark}(.*)\n`).exec(state.output);
     if (found === null) return;
     state.output = state.output.replace(found[0], '');
     state.onReport(JSON.parse(found[1] as string));
   };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
-  child.once('error', (error) => collect(Buffer.from(`${error.message}\n`)));
+  child.stdout.setEncoding('utf8').on('data', collect);
+  child.stderr.setEncoding('utf8').on('data', collect);
+  child.once('error', (error) => collect(`${error.message}\n`));
   // A process that has ended takes no orders; its end is reported.
   child.stdin.on('error', () => {});
   return state;

@@ -134,14 +134,14 @@ const watchWelcome = (
   append: (chunk: string) => string,
 ): NodeProcess['ready'] =>
   new Promise((resolve, reject) => {
-    const read = (chunk: Buffer): void => {
-      const text = append(chunk.toString());
+    const read = (chunk: string): void => {
+      const text = append(chunk);
       const url = /Address +(http:\S+)\n|"url":"(http:[^"]+)"/.exec(text)?.slice(1).find(Boolean);
       const adminUrl = /Operator +(http:\S+)\n|"adminUrl":"(http:[^"]+)"/.exec(text)?.slice(1).find(Boolean);
       if (url !== undefined && adminUrl !== undefined) resolve({ url, adminUrl });
     };
-    child.stdout?.on('data', read);
-    child.stderr?.on('data', read);
+    child.stdout?.setEncoding('utf8').on('data', read);
+    child.stderr?.setEncoding('utf8').on('data', read);
     exited.then(({ code, signal }) => {
       reject(new Error(`the node ended before it was ready (${code ?? signal}):\n${append('')}`));
     }, reject);
