@@ -5,7 +5,14 @@
  * It reads the client object of discord.js, eris, oceanic.js or hybrid sharding by its shape, and never
  * throws into the bot: failures go to `onError`.
  */
-import { type ClientOptions, computeBackoffSeconds, createClient, DirectoryError } from './request.ts';
+import {
+  type ClientOptions,
+  computeBackoffSeconds,
+  createClient,
+  DirectoryError,
+  type RequestOptions,
+  releaseTimer,
+} from './request.ts';
 import type { ShardsBody, StatsBody } from './types.ts';
 
 interface Guild {
@@ -62,10 +69,14 @@ const listGuilds = ({
   guilds,
   unavailableGuilds = new Map<string, Guild>(),
 }: BotShape): ReadonlyMap<string, Guild> => {
-  const map = guilds !== undefined && 'cache' in guilds ? guilds.cache : guilds;
+  const given = guilds !== undefined && 'cache' in guilds ? guilds.cache : guilds;
+  const map = given as ReadonlyMap<string, Guild> | undefined;
+  // Without this it would post that the bot is in no server.
+  if (typeof map?.[Symbol.iterator] !== 'function')
+    throw new TypeError('The client has no guilds that can be read: use `stats`.');
   const all = new Map<string, Guild>();
   for (const [id, { shard = null }] of unavailableGuilds) all.set(id, { shard, available: false });
-  for (const [id, guild] of (map ?? new Map()) as ReadonlyMap<string, Guild>) all.set(id, guild);
+  for (const [id, guild] of map) all.set(id, guild);
   return all;
 };
 
@@ -136,11 +147,13 @@ const createReporter = (): ((error: unknown) => void) => {
   };
 };
 
+type SendOptions = Pick<RequestOptions, 'signal' | 'isBackground'>;
+
 interface Sender {
   /** Posts the numbers as they are; resolves to the number of servers. */
-  send(signal: AbortSignal): Promise<number>;
+  send(options: SendOptions): Promise<number>;
   /** Posts that the bot is offline; its numbers stay. */
-  sendOffline(signal: AbortSignal): Promise<void>;
+  sendOffline(options: SendOptions): Promise<void>;
 }
 
 const createSender = (options: AutopostOptions): Sender => {
@@ -148,23 +161,23 @@ const createSender = (options: AutopostOptions): Sender => {
   const name = options.cluster === undefined ? {} : { cluster: options.cluster };
   let known = new Map<string, KnownGuild>();
 
-  const postStats = async (body: StatsBody, signal: AbortSignal): Promise<void> => {
-    await directory.request('POST', '/bots/stats', { body, signal });
+  const postStats = async (body: StatsBody, rest: SendOptions): Promise<void> => {
+    await directory.request('POST', '/bots/stats', { ...rest, body });
   };
   const postShards = async (
     shard_count: number,
     shards: ShardsBody['shards'],
-    signal: AbortSignal,
+    rest: SendOptions,
   ): Promise<void> => {
     for (let from = 0; from < shards.length; from += shardsPerPostMax) {
       const body = { shard_count, shards: shards.slice(from, from + shardsPerPostMax), ...name };
-      await directory.request('POST', '/bots/stats/shards', { body, signal });
+      await directory.request('POST', '/bots/stats/shards', { ...rest, body });
     }
   };
-  const send = async (signal: AbortSignal): Promise<number> => {
+  const send = async (rest: SendOptions): Promise<number> => {
     if (options.client === undefined) {
       const stats = (await options.stats?.()) ?? {};
-      await postStats({ status: 'online', ...stats }, signal);
+      await postStats({ status: 'online', ...stats }, rest);
       return stats.servers ?? 0;
     }
     known = readGuilds(options.client, known);
@@ -172,15 +185,17 @@ const createSender = (options: AutopostOptions): Sender => {
     const servers = shards.reduce((sum, shard) => sum + shard.servers, 0);
     const users = shards.reduce((sum, shard) => sum + shard.users, 0);
     const online = shards.map((shard) => ({ ...shard, status: 'online' as const }));
-    if (shardCount === 1) await postStats({ servers, users, shards: 1, status: 'online' }, signal);
-    else await postShards(shardCount, online, signal);
+    if (shardCount === 1) await postStats({ servers, users, shards: 1, status: 'online' }, rest);
+    else await postShards(shardCount, online, rest);
     return servers;
   };
-  const sendOffline = async (signal: AbortSignal): Promise<void> => {
-    const { shardCount, shards } = readShards(options.client ?? {});
-    const offline = shards.map(({ id }) => ({ id, status: 'offline' as const }));
-    if (shardCount === 1) await postStats({ status: 'offline' }, signal);
-    else await postShards(shardCount, offline, signal);
+  const sendOffline = async (rest: SendOptions): Promise<void> => {
+    const bot = (options.client ?? {}) as BotShape;
+    const ids = listShardIds(bot);
+    const shardCount = countShards(bot, ids);
+    const offline = ids.map((id) => ({ id, status: 'offline' as const }));
+    if (shardCount === 1) await postStats({ status: 'offline' }, rest);
+    else await postShards(shardCount, offline, rest);
   };
   return { send, sendOffline };
 };
@@ -202,6 +217,8 @@ const hasMoved = (client: object | undefined, posted: number | null): boolean =>
  */
 export const autopost = (options: AutopostOptions): Autoposter => {
   const { client, everyMs = everyMsUsual, onError = createReporter() } = options;
+  if (client === undefined && options.stats === undefined)
+    throw new TypeError('autopost needs `client` or `stats`.');
   const { send, sendOffline } = createSender(options);
   let posted: number | null = null;
   // By the monotonic clock: once the system clock is set back, no post would be due for as long.
@@ -211,43 +228,47 @@ export const autopost = (options: AutopostOptions): Autoposter => {
   let stopped: Promise<void> | null = null;
   const ending = new AbortController();
 
-  const post = async (): Promise<void> => {
-    posted = await send(ending.signal);
+  const post = async (isBackground = false): Promise<void> => {
+    posted = await send({ signal: ending.signal, isBackground });
     failures = 0;
     dueAtMs = performance.now() + everyMs * (0.9 + 0.2 * Math.random());
   };
-  const postSafely = async (): Promise<void> => {
-    try {
-      await post();
-    } catch (error) {
-      if (ending.signal.aborted) return;
-      failures++;
-      const named = error instanceof DirectoryError ? error.retryAfterSeconds : 0;
-      const seconds = Math.max(named, computeBackoffSeconds(failures, backoffSecondsMax));
-      dueAtMs = performance.now() + seconds * 1_000;
-      onError(error);
-    }
+  const fail = (error: unknown): void => {
+    if (ending.signal.aborted) return;
+    failures++;
+    const named = error instanceof DirectoryError ? error.retryAfterSeconds : 0;
+    const seconds = Math.max(named, computeBackoffSeconds(failures, backoffSecondsMax));
+    dueAtMs = performance.now() + seconds * 1_000;
+    onError(error);
   };
+  const isDue = (): boolean =>
+    isReady((client ?? {}) as BotShape) &&
+    (performance.now() >= dueAtMs || (failures === 0 && hasMoved(client, posted)));
   const check = (): void => {
-    if (running !== null || (client !== undefined && !isReady(client as BotShape))) return;
-    const isDue = performance.now() >= dueAtMs || (failures === 0 && hasMoved(client, posted));
-    if (!isDue) return;
-    running = postSafely().finally(() => {
-      running = null;
-    });
+    try {
+      if (running !== null || !isDue()) return;
+      running = post(true)
+        .catch(fail)
+        .finally(() => {
+          running = null;
+        });
+    } catch (error) {
+      fail(error);
+    }
   };
 
   const timer = setInterval(check, Math.min(checkEveryMs, everyMs));
-  (timer as { unref?: () => void }).unref?.();
+  releaseTimer(timer);
   check();
   const end = async (): Promise<void> => {
     clearInterval(timer);
     ending.abort(new Error('the autoposter was stopped'));
     // A post in progress is given up: it may wait for minutes, and may have reached the directory.
-    if (posted !== null || running !== null) await sendOffline(AbortSignal.timeout(stopMsMax)).catch(onError);
+    const signal = AbortSignal.timeout(stopMsMax);
+    if (posted !== null || running !== null) await sendOffline({ signal }).catch(onError);
   };
   return {
-    post,
+    post: () => post(),
     stop: () => {
       stopped ??= end();
       return stopped;

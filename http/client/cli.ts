@@ -185,14 +185,17 @@ const listen = async (): Promise<void> => {
   const made = `whsec_${randomBytes(32).toString('base64')}`;
   const secret = process.env.WEBHOOK_SECRET || before?.secret || made;
   const token = process.env.ROLLCALL_TOKEN;
-  const client = createClient({ url, ...(token === undefined ? {} : { token }) });
+  const options = { url, ...(token === undefined ? {} : { token }) };
+  const client = createClient(options);
+  // Between two pages of the log, too, it waits until the directory answers.
+  const patient = createClient({ ...options, attemptsMax: Number.POSITIVE_INFINITY });
   const start = before?.cursor ?? (await findStart(client, target, after));
   keep(state, place, { cursor: start, secret });
   console.log(`Events are signed with ${secret}`);
   console.log(`Listening to ${place} after ${start}`);
   for await (const { votes, cursor } of log(client, target, { after: start })) {
     for (const group of groupByRequest(votes.filter((vote) => !vote.void)))
-      await forwardVotes({ client, target, url: forward, secret }, { votes: group, cursor });
+      await forwardVotes({ client: patient, target, url: forward, secret }, { votes: group, cursor });
     keep(state, place, { cursor, secret });
   }
 };

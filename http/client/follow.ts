@@ -5,6 +5,7 @@
 import {
   awaitPause,
   type ClientOptions,
+  checkUrl,
   createLimit,
   DirectoryError,
   isAborted,
@@ -88,6 +89,7 @@ async function* readMessages(
  */
 export async function* follow(options: FollowOptions): AsyncGenerator<FollowMessage, void, undefined> {
   const { signal } = options;
+  checkUrl(options.url);
   let { lastEventId = '' } = options;
   let failures = 0;
   while (!isAborted(signal)) {
@@ -106,6 +108,6 @@ export async function* follow(options: FollowOptions): AsyncGenerator<FollowMess
       seconds = error.retryAfterSeconds;
     }
     failures++;
-    await awaitPause(seconds, failures, signal);
+    await awaitPause(seconds, failures, options);
   }
 }

@@ -56,7 +56,7 @@ export async function* log(
     try {
       if (cursor === '') cursor = await findStart(client, path, options);
       const query = { after: cursor, wait: waitSeconds };
-      const startedMs = Date.now();
+      const startedMs = performance.now();
       const reply = await client.request<VoteLog>('GET', path, {
         query,
         timeoutMs: (waitSeconds + 15) * 1_000,
@@ -65,8 +65,8 @@ export async function* log(
       cursor = reply.next;
       if (reply.results.length === 0) {
         // A node that stops answers at once: all its clients would come back at once.
-        failures = Date.now() - startedMs < emptyReplyMsMin ? failures + 1 : 0;
-        if (failures > 0) await awaitPause(0, failures, signal);
+        failures = performance.now() - startedMs < emptyReplyMsMin ? failures + 1 : 0;
+        if (failures > 0) await awaitPause(0, failures, options);
         continue;
       }
       failures = 0;
@@ -82,7 +82,7 @@ export async function* log(
       }
       if (!isWorthRetrying(error, true)) throw error;
       failures++;
-      await awaitPause(error.retryAfterSeconds, failures, signal);
+      await awaitPause(error.retryAfterSeconds, failures, options);
     }
   }
 }

@@ -127,7 +127,9 @@ export class SignatureError extends Error {
 const encoder = new TextEncoder();
 
 const readHeader = (headers: ReceivedRequest['headers'], name: string): string => {
-  const value = headers instanceof Headers ? headers.get(name) : headers[name];
+  const given = headers instanceof Headers ? headers : Object.entries(headers);
+  // Some hosts of functions pass them on in capitals.
+  const value = [...given].find(([other]) => other.toLowerCase() === name)?.[1];
   if (typeof value === 'string') return value;
   throw new SignatureError(`the header ${name} is missing`);
 };
@@ -173,7 +175,10 @@ const isSigned = async (
 
 const readBody = async (request: ReceivedRequest | Request): Promise<Uint8Array> => {
   if (request instanceof Request) return new Uint8Array(await request.arrayBuffer());
-  return typeof request.body === 'string' ? encoder.encode(request.body) : request.body;
+  const { body } = request;
+  if (typeof body === 'string') return encoder.encode(body);
+  if (ArrayBuffer.isView(body)) return body;
+  throw new TypeError('The body was parsed before: pass it as it came.');
 };
 
 const join = (start: string, body: Uint8Array): Uint8Array<ArrayBuffer> => {

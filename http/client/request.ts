@@ -26,6 +26,10 @@ export interface RequestOptions {
   /** How long one attempt may take up to the end of its reply, in milliseconds; 15,000 if absent. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** For the creation of a team, a session, a redeem or an application: sent again, it has one effect. */
+  readonly idempotencyKey?: string;
+  /** @internal The wait before another attempt does not keep the process alive. */
+  readonly isBackground?: boolean;
 }
 
 /** Numbers as `postStats` of top.gg's SDK takes them. With `shardId`, those of this shard alone. */
@@ -89,23 +93,8 @@ export const isAborted = (signal: AbortSignal | undefined): boolean => signal?.a
 /** Timers with a longer delay fire at once. */
 const timerMsMax = 2 ** 31 - 1;
 
-/** Resolves after that time, rejects when the signal aborts. */
-const awaitSeconds = (seconds: number, signal?: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(
-      () => {
-        signal?.removeEventListener('abort', onAbort);
-        resolve();
-      },
-      Math.min(seconds * 1_000, timerMsMax),
-    );
-    if (isAborted(signal)) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
-  });
+/** @internal Lets the process end before the timer; browsers need no such call. */
+export const releaseTimer = (timer: unknown): void => (timer as { unref?: () => void }).unref?.();
 
 /** Proxies send dates and odd numbers, too: those name no time. */
 const parseRetryAfter = (text: string | null): number => Math.max(0, Number(text ?? 0) || 0);
@@ -163,8 +152,28 @@ const computePauseSeconds = (namedSeconds: number, failures: number): number =>
     : computeBackoffSeconds(failures, waitSecondsMax);
 
 /** @internal Waits after an error, at most until the signal aborts. */
-export const awaitPause = (namedSeconds: number, failures: number, signal: AbortSignal | undefined) =>
-  awaitSeconds(computePauseSeconds(namedSeconds, failures), signal).catch(() => undefined);
+export const awaitPause = (
+  namedSeconds: number,
+  failures: number,
+  { signal, isBackground }: Pick<RequestOptions, 'signal' | 'isBackground'>,
+): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, Math.min(computePauseSeconds(namedSeconds, failures) * 1_000, timerMsMax));
+    if (isBackground) releaseTimer(timer);
+    if (isAborted(signal)) end();
+    else signal?.addEventListener('abort', end);
+  });
+
+/** @internal Without a scheme every attempt would fail as if there were no network. Pages may name a path. */
+export const checkUrl = (url: string): void => {
+  if (/^(?!https?:\/\/)[^/]/i.test(url))
+    throw new TypeError(`The url must begin with http:// or https://: ${url}`);
+};
 
 /** @internal */
 export const toAddress = (url: string, path: string, query: RequestOptions['query'] = {}): string => {
@@ -189,7 +198,7 @@ export const createLimit = (milliseconds: number, fault: string, signal: AbortSi
   const restart = (): void => {
     clearTimeout(timer);
     timer = setTimeout(() => controller.abort(new Error(fault)), milliseconds);
-    (timer as { unref?: () => void }).unref?.();
+    releaseTimer(timer);
   };
   restart();
   signal?.addEventListener('abort', onAbort);
@@ -200,15 +209,15 @@ export const createLimit = (milliseconds: number, fault: string, signal: AbortSi
 const toInit = (
   method: string,
   token: string | undefined,
-  { body, signal }: { readonly body?: unknown; readonly signal: AbortSignal },
+  { body, idempotencyKey }: RequestOptions,
 ): RequestInit => {
   const headers: Record<string, string> = {};
   if (token !== undefined) headers.authorization = token;
   if (body !== undefined) headers['content-type'] = 'application/json';
+  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
   return {
     method,
     headers,
-    signal,
     // `fetch` would follow with a GET, whose reply says nothing about a post.
     redirect: method === 'GET' ? 'follow' : 'manual',
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -251,19 +260,22 @@ const sendCounts = (
  */
 export const createClient = (options: ClientOptions): Client => {
   const { url, token, attemptsMax = 5 } = options;
+  checkUrl(url);
   // `fetch` would refuse it, too, with a message that shows it.
   if (token !== undefined && !/^[!-~]*$/.test(token.trim()))
     throw new TypeError('The token has a blank, a line break or another character that no token has.');
   const send = options.fetch ?? ((address: string, init: RequestInit) => fetch(address, init));
 
   const request = (async (method: string, path: string, given: RequestOptions = {}): Promise<unknown> => {
+    const { signal, timeoutMs = timeoutMsUsual } = given;
     const address = toAddress(url, path, given.query);
+    // A body that cannot be written as JSON is no failure of the network.
+    const init = toInit(method, token, given);
+    const repeatable = isRepeatable(method, path) || given.idempotencyKey !== undefined;
     const sendOnce = async (): Promise<unknown> => {
-      const { body, signal, timeoutMs = timeoutMsUsual } = given;
       const limit = createLimit(timeoutMs, `no reply within ${timeoutMs} ms`, signal);
       try {
-        const init = toInit(method, token, { body, signal: limit.controller.signal });
-        return await readReply(await send(address, init));
+        return await readReply(await send(address, { ...init, signal: limit.controller.signal }));
       } finally {
         limit.end();
       }
@@ -272,13 +284,12 @@ export const createClient = (options: ClientOptions): Client => {
       try {
         return await sendOnce();
       } catch (failure) {
-        if (isAborted(given.signal)) throw given.signal?.reason;
+        if (isAborted(signal)) throw signal?.reason;
         const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);
         const { retryAfterSeconds } = error;
-        const seconds = computePauseSeconds(retryAfterSeconds, attempt);
         const isLast = attempt >= attemptsMax || retryAfterSeconds > waitSecondsMax;
-        if (isLast || !isWorthRetrying(error, isRepeatable(method, path))) throw error;
-        await awaitSeconds(seconds, given.signal);
+        if (isLast || !isWorthRetrying(error, repeatable)) throw error;
+        await awaitPause(retryAfterSeconds, attempt, given);
       }
     }
   }) as Client['request'];

@@ -20,6 +20,8 @@ const leftOut: readonly (readonly [start: string, end: string])[] = [
   ['//', ''],
 ];
 
+const blanksOfTypes = /(?<=\S) {2,}/g;
+
 /** Removes types, imports of other parts, comments on lines of their own, and the blanks that types leave. */
 const toScript = (source: string): string => {
   const kept: string[] = [];
@@ -27,10 +29,10 @@ const toScript = (source: string): string => {
   for (const line of stripTypeScriptTypes(source).split('\n')) {
     const text = line.trim();
     until ??= leftOut.find(([start]) => text.startsWith(start))?.[1] ?? null;
-    if (until === null && text !== '') kept.push(line.trimEnd().replace(/^export /, ''));
+    if (until === null && text !== '') kept.push(line.trimEnd().replace(blanksOfTypes, ' '));
     if (until !== null && text.endsWith(until)) until = null;
   }
-  return kept.join('\n');
+  return kept.join('\n').replace(/^export /gm, '');
 };
 
 const head = '// The client of a Rollcall directory. MIT licensed. Guide: /docs/client-guide.md';

@@ -279,6 +279,8 @@ const sign = (sentAtSeconds: number, by = secret) =>
   toWebhookHeaders({ format: 'standard', id: upvote.id, sentAtSeconds, body, secrets: [by] });
 /** The compiler checks here that the library's types have every event that the server sends. */
 const toReceived = (event: WebhookEvent): ReceivedEvent => event;
+const toCapitals = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
 const nowSeconds = Math.floor(Date.now() / 1_000);
 
 test('receive returns the event of a genuine request, in both forms', async () => {
@@ -289,6 +291,7 @@ test('receive returns the event of a genuine request, in both forms', async () =
     await library.receive({ headers, body }, secret),
     await library.receive({ headers, body: Buffer.from(body) }, [createWebhookSecret(), secret]),
     await library.receive(asRequest, secret),
+    await library.receive({ headers: toCapitals(headers), body }, secret),
   ];
 
   for (const event of events) assert.equal(event, toReceived(upvote));
@@ -309,6 +312,13 @@ test('receive refuses what is forged, changed, too old or unsigned', async () =>
     const failure = await library.receive(request, secret).catch((error) => error);
     assert.instance(failure, library.SignatureError);
   }
+});
+
+test('receive says when the body was parsed before', async () => {
+  const parsed = { headers: sign(nowSeconds), body: JSON.parse(body) };
+  const failure = await library.receive(parsed, secret).catch((error) => error);
+
+  assert.match(failure.message, /^The body was parsed before/);
 });
 
 const examples = [...readText('http/client/README.md').matchAll(/```js\n([\s\S]*?)```/g)].map(

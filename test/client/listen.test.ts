@@ -32,7 +32,7 @@ const received: (VoteCreated & { readonly id: string })[] = [];
 
 test.before(async () => {
   world = await openWorld();
-  for (const user of ['robin', 'ann', 'ben', 'cleo', 'dan', 'eve']) await addUser(world.sql, user);
+  for (const user of ['robin', 'ann', 'ben', 'cleo', 'dan', 'eve', 'flo']) await addUser(world.sql, user);
   await addBot(world.sql, 'bot1');
   receiver = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
@@ -151,6 +151,23 @@ test('an address without a scheme and a cursor that there is not are refused, an
 
 test('an empty secret is none', async () => {
   assert.match((await tryOut()).out, /^Events are signed with whsec_\S{44}\n/);
+});
+
+test('while the directory is away between two events it waits, as at other times', async () => {
+  let failures = 0;
+  const front = createServer((request, response) => {
+    if (request.url === '/bots/bot1' && ++failures <= 6) {
+      const context = { code: 'draining', outcome: 'not_applied' };
+      response.writeHead(503, { 'retry-after': '0.1' }).end(JSON.stringify({ message: '', context }));
+      return;
+    }
+    get({ port: world.port, path: request.url }, (reply) => reply.pipe(response));
+  });
+  const address = `http://127.0.0.1:${await listen(front)}`;
+  const printed = await listenFor(1, ['--url', address], () => vote('flo'));
+  await close(front);
+
+  assert.match(printed, / flo up -> 204\n/);
 });
 
 test('a directory below a path has a place of its own', async () => {

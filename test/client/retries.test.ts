@@ -29,11 +29,13 @@ let server: Server;
 let url: string;
 let answers: Answer[] = [];
 let requests: string[] = [];
+let keys: unknown[] = [];
 
 test.before(async () => {
   library = await loadClient();
   server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
+    keys.push(request.headers['idempotency-key']);
     const answer = answers.length === 0 ? { status: 200 } : (answers.shift() as Answer);
     if (answer === null) {
       request.socket.destroy();
@@ -109,6 +111,31 @@ test('the error of a proxy says its status, also where its text is JSON', async 
         ['status 502', 'status_502'],
       );
     }
+  }
+});
+
+test('a creation with a key is sent again with the same key', async () => {
+  answers = [null, unknown];
+  keys = [];
+  await library.createClient({ url }).request(...create, { body: {}, idempotencyKey: 'k1' });
+
+  assert.equal(keys, ['k1', 'k1', 'k1']);
+});
+
+test('what is no JSON, and an address without a scheme, is refused at once', async () => {
+  requests = [];
+  const { autopost, createClient, follow } = library;
+  const failure = await createClient({ url })
+    .request(...post, { body: { servers: 1n } })
+    .catch((error) => error);
+
+  assert.equal([failure.name, requests], ['TypeError', []]);
+  for (const wrong of ['localhost:3000', 'directory.example']) {
+    const refused = new RegExp(`^The url must begin with http:// or https://: ${wrong}$`);
+    assert.throws(() => createClient({ url: wrong }), refused);
+    assert.throws(() => autopost({ url: wrong, token: '', stats: () => ({}) }), refused);
+    const following = follow({ url: wrong, targets: ['bot/1'] }).next();
+    assert.match((await following.catch((error) => error)).message, refused);
   }
 });
 
@@ -231,10 +258,52 @@ test('a bot with the example of the README ends by SIGTERM, also without its dir
   }
 });
 
+/** Starts a process with this program, which may use `autopost`. */
+const startBot = (text: string) => {
+  const program = `import { autopost } from ${JSON.stringify(toScriptUrl())};\n${text}`;
+  return spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
+};
+
+test('an autoposter that waits to post again keeps no process alive', async () => {
+  answers = [{ ...refused, seconds: 30 }];
+  const startedMs = performance.now();
+  const bot = startBot(`autopost({ url: '${url}', token: 'x', stats: () => ({ servers: 1 }) });`);
+  const late = setTimeout(() => bot.kill('SIGKILL'), 20_000);
+  const [code] = await once(bot, 'exit');
+  clearTimeout(late);
+
+  assert.is(code, 0);
+  assert.ok(performance.now() - startedMs < 10_000);
+});
+
+test('an autoposter reports a client that it cannot read, and posts no zero for it', async () => {
+  answers = [];
+  requests = [];
+  const client: { guilds: unknown } = { guilds: { fetch: () => [] } };
+  const failures: Error[] = [];
+  const onError = (error: unknown) => failures.push(error as Error);
+  const options = { url, token: 'x', client, everyMs: 20, onError };
+  const unread = library.autopost(options);
+  await until('a failure', () => failures.length > 0);
+  await unread.stop();
+  assert.match(String(failures[0]), /The client has no guilds/);
+  assert.equal(requests, []);
+
+  client.guilds = new Map();
+  const poster = library.autopost({ ...options, everyMs: 1_000_000 });
+  await until('a post', () => requests.length > 0);
+  await poster.post();
+  client.guilds = null;
+  failures.length = 0;
+  await until('another failure', () => failures.length > 0, 20_000);
+  await poster.stop();
+  assert.throws(() => library.autopost({ url, token: 'x' }), /needs `client` or `stats`/);
+});
+
 test('an autoposter goes on when the clock is set back', async () => {
   answers = [];
   requests = [];
-  const program = `import { autopost } from ${JSON.stringify(toScriptUrl())};
+  const bot = startBot(`
     const read = Date.now;
     let backMs = 0;
     Date.now = () => read() - backMs;
@@ -243,8 +312,7 @@ test('an autoposter goes on when the clock is set back', async () => {
       return { servers: 1 };
     };
     setInterval(() => {}, 1_000);
-    autopost({ url: '${url}', token: 'rc_bot_1_x', stats, everyMs: 200 });`;
-  const bot = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });
+    autopost({ url: '${url}', token: 'rc_bot_1_x', stats, everyMs: 200 });`);
   await until('a third post', () => requests.length >= 3).finally(() => bot.kill('SIGKILL'));
 });
 

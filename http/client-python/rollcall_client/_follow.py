@@ -11,6 +11,7 @@ from urllib.request import Request
 
 from ._request import (
     DirectoryError,
+    check_url,
     compute_pause,
     is_worth_retrying,
     open_request,
@@ -47,6 +48,7 @@ def follow(
     ...     if message.event == "totals":
     ...         show(message.data["totals"])
     """
+    check_url(url)
     query = {"targets": ",".join(targets), "channels": ",".join(channels)}
     return Stream(lambda stopped: _read(url, query, last_event_id, stopped))
 

@@ -8,6 +8,7 @@ import random
 import re
 from http.client import HTTPException, HTTPResponse
 from threading import TIMEOUT_MAX, Event
+from time import monotonic
 from typing import Any, Mapping, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
@@ -54,7 +55,19 @@ def _parse_retry_after(text: str | None) -> float:
     return float(text) if text is not None and re.fullmatch(r"\d+(\.\d+)?", text.strip()) else 0.0
 
 
-def _to_error(error: HTTPError) -> DirectoryError:
+def _read_all(reply: HTTPResponse, timeout: float) -> bytes:
+    """Reads a reply within this time and one wait more; `read` alone goes on as long as some bytes come."""
+    ends = monotonic() + timeout
+    parts = []
+    while reply.length != 0 and (waiting := reply.peek()):
+        parts.append(reply.read(len(waiting)))
+        if monotonic() > ends:
+            raise TimeoutError(f"not complete within {timeout} s")
+    # Raises if the connection has ended before the reply.
+    return b"".join([*parts, reply.read()])
+
+
+def _to_error(error: HTTPError, timeout: float) -> DirectoryError:
     """The error that a reply states."""
     location = error.headers.get("Location")
     if error.code // 100 == 3:
@@ -62,7 +75,7 @@ def _to_error(error: HTTPError) -> DirectoryError:
         return DirectoryError(error.code, message, {"code": "redirected"})
     seconds = _parse_retry_after(error.headers.get("Retry-After"))
     try:
-        reply = json.loads(error.read())
+        reply = json.loads(_read_all(cast(HTTPResponse, error.fp), timeout))
         return DirectoryError(error.code, reply["message"], dict(reply["context"]), seconds)
     except (ValueError, KeyError, TypeError, OSError, HTTPException):
         # A proxy answered: its text is not ours.
@@ -75,7 +88,7 @@ def open_request(request: Request, timeout: float) -> HTTPResponse:
         return cast(HTTPResponse, _open(request, timeout=timeout))
     except HTTPError as error:
         with error:
-            raise _to_error(error) from None
+            raise _to_error(error, timeout) from None
     except (OSError, HTTPException) as error:
         raise to_unreachable(error) from error
 
@@ -110,6 +123,12 @@ def compute_pause(named: float, failures: int, seconds_max: float) -> float:
     return compute_backoff(failures, seconds_max)
 
 
+def check_url(url: str) -> None:
+    """Without a scheme every attempt would fail as if there were no network."""
+    if not re.match("https?://", url, re.IGNORECASE):
+        raise ValueError(f"The url must begin with http:// or https://: {url}")
+
+
 def to_address(url: str, path: str, query: Mapping[str, object] | None = None) -> str:
     given = urlencode({name: value for name, value in (query or {}).items() if value is not None})
     return f"{url.rstrip('/')}{path}{'?' if given else ''}{given}"
@@ -123,6 +142,7 @@ class Client:
     """
 
     def __init__(self, url: str, token: str | None = None, *, attempts_max: int = 5):
+        check_url(url)
         # Without this the standard library refuses it, with a message that shows it.
         if token is not None and not re.fullmatch(r"[!-~]*", token.strip()):
             raise ValueError("The token has a blank, a line break or another character that no token has.")
@@ -138,24 +158,32 @@ class Client:
         query: Mapping[str, object] | None = None,
         body: Mapping[str, Any] | None = None,
         timeout: float = TIMEOUT_SECONDS,
+        idempotency_key: str | None = None,
         stopped: Event | None = None,
     ) -> Any:
         """Sends a request and returns the JSON of the reply, `None` when it has none.
 
         Raises `DirectoryError`. It waits and repeats after 429 and 503, and after a lost connection when
-        repeating does no harm. `timeout` bounds each wait for the network, in seconds: to connect to an
-        address, and for the next part of the reply. It does not bound an attempt whose reply keeps coming,
-        nor the attempts together. It sends nothing once `stopped` is set.
+        repeating does no harm: `idempotency_key` makes a creation one of these. `timeout` bounds each wait for
+        the network, in seconds, and the body of a reply as a whole; it does not bound the attempts together.
+        It sends nothing once `stopped` is set.
         """
         # Reads, posts of numbers and votes have the same effect when they are sent twice.
-        repeatable = method == "GET" or path.startswith("/bots/stats") or (
-            method == "PUT" and path.endswith("/votes")
+        repeatable = (
+            idempotency_key is not None
+            or method == "GET"
+            or path.startswith("/bots/stats")
+            or (method == "PUT" and path.endswith("/votes"))
         )
         stopped = stopped or Event()
         attempt = 1
         while not stopped.is_set():
+            # A new one for each attempt: urllib changes it for a proxy.
+            request = self._build(method, to_address(self._url, path, query), body)
+            if idempotency_key is not None:
+                request.add_header("Idempotency-Key", idempotency_key)
             try:
-                return self._send(method, path, query, body, timeout)
+                return self._send(request, timeout)
             except DirectoryError as error:
                 is_last = attempt >= self._attempts_max or error.retry_after > WAIT_SECONDS_MAX
                 if is_last or not is_worth_retrying(error, repeatable):
@@ -164,24 +192,20 @@ class Client:
             attempt += 1
         raise Stopped
 
-    def _send(
-        self,
-        method: str,
-        path: str,
-        query: Mapping[str, object] | None,
-        body: Mapping[str, Any] | None,
-        timeout: float,
-    ) -> Any:
+    def _build(self, method: str, address: str, body: Mapping[str, Any] | None) -> Request:
         data = None if body is None else json.dumps(body).encode()
-        request = Request(to_address(self._url, path, query), data, method=method)
+        request = Request(address, data, method=method)
         if body is not None:
             request.add_header("Content-Type", "application/json")
         if self._token is not None:
             # "Unredirected": the token must not follow to another server.
             request.add_unredirected_header("Authorization", self._token)
+        return request
+
+    def _send(self, request: Request, timeout: float) -> Any:
         with open_request(request, timeout) as reply:
             try:
-                text = reply.read()
+                text = _read_all(reply, timeout)
                 return json.loads(text) if text else None
             # A `ValueError` is a text that is no JSON: something in between answered.
             except (OSError, HTTPException, ValueError) as error:

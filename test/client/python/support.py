@@ -32,7 +32,7 @@ def add_guild(bot, number, **fields):
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """`answers` are dictionaries; `None` closes the connection, `"silent"` keeps it open."""
+    """`answers` are dictionaries, `trickle` in one never ends; `None` closes the connection, `"silent"` keeps it open."""
 
     daemon_threads = True
     block_on_close = False
@@ -73,6 +73,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             reply = {"message": "As listed.", "context": given.get("context", {})}
             self.wfile.write(given.get("text", json.dumps(reply)).encode())
+            # One byte more, again and again, for as long as a client reads.
+            try:
+                while given.get("trickle") and not self.server.ended.wait(0.1):
+                    self.wfile.write(b" ")
+            except OSError:
+                pass  # it reads no more
 
     do_GET = do_POST = do_PUT = answer
 

@@ -65,6 +65,27 @@ class Retries(unittest.TestCase):
         self.assertEqual(self.send([page], POST), (2, ""))
         self.assertEqual(self.send([page], CREATE), (1, "unreachable"))
 
+    def test_a_reply_that_is_cut_off_or_does_not_end_is_no_reply(self):
+        sized = {"Content-Length": "9"}
+        for status in (200, 503):
+            for cut in ({"text": ""}, {"text": "{"}, {"trickle": True, "headers": {}}):
+                answer = {"status": status, "headers": sized, **cut}
+                self.assertEqual(self.send([answer], READ), (2, ""))
+                expected = "unreachable" if status == 200 else "status_503"
+                self.assertEqual(self.send([answer], CREATE), (1, expected))
+
+    def test_a_creation_with_a_key_is_sent_again_with_the_same_key(self):
+        self.server.begin([None, UNKNOWN])
+        Client(self.server.url).request(*CREATE, body={}, idempotency_key="k1")
+        keys = [headers["Idempotency-Key"] for _, _, headers in self.server.requests]
+        self.assertEqual(keys, ["k1"] * 3)
+
+    def test_an_address_without_a_scheme_is_refused_at_once(self):
+        for wrong in ("localhost:3000", "directory.example"):
+            for use in (Client, lambda url: follow(url, ["bot/1"])):
+                with self.assertRaisesRegex(ValueError, "^The url must begin with http:// or https://"):
+                    use(wrong)
+
     def test_votes_wait_as_long_as_the_reply_says(self):
         self.server.begin([reply(503, "9" * 400, code="overloaded", outcome="not_applied")])
         pages = votes(Client(self.server.url), "bot/1", after="a.1")
