@@ -126,6 +126,7 @@ export const recount = async (
 ): Promise<Layout> => {
   const segments = describeSegments(list, segmentEntries);
   let changes = 0;
+  let isChanged = false;
   const layout = (await retrySerializable(() =>
     sql.begin('isolation level repeatable read', async (transaction): Promise<Layout> => {
       await transaction`lock table list_heads in share row exclusive mode`;
@@ -133,12 +134,13 @@ export const recount = async (
       changes = await countChanges(transaction, segments);
       if (outdated.length > 0) await markLong(transaction, segments, outdated);
       const balanced = await balanceSegments(transaction, segments);
-      if (changes > 0 || balanced)
-        await transaction`update list_heads set version = version + 1 where list = ${list}`;
+      isChanged = changes > 0 || balanced;
+      if (isChanged) await transaction`update list_heads set version = version + 1 where list = ${list}`;
       return readLayout(transaction, list);
     }),
   )) as Layout;
-  if (changes > vacuumChanges || layout.version % vacuumChanges === 0) await vacuum(sql);
+  const isDue = isChanged && layout.version % vacuumChanges === 0;
+  if (changes > vacuumChanges || isDue) await vacuum(sql);
   return layout;
 };
 

@@ -86,6 +86,27 @@ test('after an order that is over, the next order is right', async () => {
   assert.equal((await walkList(orders, 'bots', { perPage: 5 })).ids, expected);
 });
 
+test('every 500th version of a list is vacuumed once, not at each recount without a change', async () => {
+  const { sql } = directory;
+  const statements: string[] = [];
+  const watched = new Proxy(sql, {
+    apply: (target, self, args) => {
+      statements.push(String(args[0]));
+      return Reflect.apply(target, self, args);
+    },
+  });
+  const readFresh = async (): Promise<number> => {
+    statements.length = 0;
+    await createListOrders(watched, options).read('bots');
+    return statements.filter((text) => text.startsWith('vacuum')).length;
+  };
+  await readFresh();
+  await sql`update list_heads set version = 1499 where list = 'bots'`;
+  await addBot(sql, 'the1500th', { created_at: new Date(Date.UTC(2027, 0, 2)) });
+
+  assert.equal([await readFresh(), await readFresh(), await readFresh()], [1, 0, 0]);
+});
+
 test('a reader corrects a count that is wrong for any reason', async () => {
   const { sql } = directory;
   await sql`update list_segments set entries = entries + 1 where list = 'bots' and entries > 1`;
