@@ -6,7 +6,9 @@
  * - *open*: work is refused before it is sent (`not_applied`). A probe on a connection of its own runs at
  *   once, then every `retryMs`; the first answer closes the breaker. Work in flight for longer than
  *   `suspectMs` is given up as `unknown`.
- * It never repeats work, and a slow server that answers does not open it.
+ * It never repeats work, and a slow server that answers does not open it. If several pieces of work wait for
+ * longer than `stuckMs`, and none has ended in that time though probes are answered, the connections are
+ * dead: it gives all work up and says so, once until other work succeeds.
  */
 import { StorageError, toMessage } from '../../engine/errors.ts';
 import { toStorageError } from './errors.ts';
@@ -18,12 +20,17 @@ export interface CircuitBreakerParts {
   readonly retryMs: number;
   /** Work in flight for longer makes the breaker probe the server. */
   readonly suspectMs: number;
+  /** The longest time in which none of several pieces of work ends, if their connections work. */
+  readonly stuckMs?: number;
+  /** Called when it gave up work on dead connections: later work needs others. Must not throw. */
+  readonly onStuck?: () => void;
   /** Called when it opens, with the reason, and when it closes again. Must not throw. */
   readonly onOpened?: (reason: string) => void;
   readonly onClosed?: () => void;
 }
 
 interface InFlightCall {
+  readonly startedMs: number;
   sinceMs: number;
   giveUp(): void;
 }
@@ -35,6 +42,10 @@ interface BreakerState extends CircuitBreakerParts {
   reason: string;
   /** When it last opened, steady time in ms. */
   openedMs: number;
+  /** When work last ended, steady time in ms. */
+  endedMs: number;
+  /** Work on dead connections was given up, and none has succeeded since. */
+  gaveUp: boolean;
   watch: NodeJS.Timeout | undefined;
   retry: NodeJS.Timeout | undefined;
 }
@@ -48,6 +59,8 @@ export const createCircuitBreaker = (parts: CircuitBreakerParts) => {
     probing: false,
     reason: '',
     openedMs: 0,
+    endedMs: 0,
+    gaveUp: false,
     watch: undefined,
     retry: undefined,
   };
@@ -72,20 +85,25 @@ const describeOutage = ({ openedMs, reason }: BreakerState): string =>
 const run = <Result>(state: BreakerState, work: () => PromiseLike<Result>): Promise<Result> => {
   if (state.mode === 'open') return Promise.reject(createUnreachableError(state, 'not_applied'));
   return new Promise((resolve, reject) => {
+    const startedMs = performance.now();
     const call: InFlightCall = {
-      sinceMs: performance.now(),
+      startedMs,
+      sinceMs: startedMs,
       giveUp: () => reject(createUnreachableError(state, 'unknown')),
     };
     beginCall(state, call);
     work().then(
       (result) => {
         endCall(state, call);
+        state.gaveUp = false;
         resolve(result);
       },
       (error: unknown) => {
+        // Else its connection was ended here.
+        const isExpected = state.calls.has(call);
         endCall(state, call);
         const failure = toStorageError('sql', error);
-        if (failure.reason === 'unreachable') open(state, failure.message);
+        if (isExpected && failure.reason === 'unreachable') open(state, failure.message);
         reject(error);
       },
     );
@@ -108,6 +126,7 @@ const beginCall = (state: BreakerState, call: InFlightCall): void => {
 
 const endCall = (state: BreakerState, call: InFlightCall): void => {
   state.calls.delete(call);
+  state.endedMs = performance.now();
   if (state.calls.size > 0) return;
   clearInterval(state.watch);
   state.watch = undefined;
@@ -118,9 +137,24 @@ const checkSilence = (state: BreakerState): void => {
   const suspects = [...state.calls].filter((call) => call.sinceMs < limitMs);
   if (suspects.length === 0 || state.mode !== 'closed' || state.probing) return;
   probeOnce(state, () => {
+    if (isStuck(state)) giveUpAll(state);
     // The server answers, so this work is only slow: probe again after the same time.
     for (const call of suspects) call.sinceMs = performance.now();
   });
+};
+
+const isStuck = ({ calls, gaveUp, endedMs, stuckMs = Number.POSITIVE_INFINITY }: BreakerState): boolean => {
+  const limitMs = performance.now() - stuckMs;
+  const old = [...calls].filter(({ startedMs }) => startedMs < limitMs);
+  return old.length > 1 && endedMs < limitMs && !gaveUp;
+};
+
+const giveUpAll = (state: BreakerState): void => {
+  state.gaveUp = true;
+  state.reason = 'it answers, but not on the connections that this work had';
+  for (const call of state.calls) call.giveUp();
+  state.calls.clear();
+  state.onStuck?.();
 };
 
 const open = (state: BreakerState, reason: string): void => {

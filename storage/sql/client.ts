@@ -77,6 +77,11 @@ export const connectPool = (url: string, options: ConnectOptions = {}): Pool => 
   return createAdmittedPool(withSafeTransactions(connect(url, connections, options)), connections);
 };
 
+/** Connects like a pool before, to the same server, with what that one has learnt of its types. */
+export const connectAgain = ({ sql: { options } }: Pool): Pool =>
+  // The driver takes its own options, parsed as they are.
+  createAdmittedPool(withSafeTransactions(postgres(options as object) as Sql), options.max);
+
 /** Statements and transactions that may wait in one queue; further ones are refused. Memory allows more. */
 export const waitingMax = 1_000;
 /** Unanswered statements per connection: enough that the server never waits for this process. */

@@ -9,7 +9,7 @@ import { StorageError, type StorageOutcome, type StorageReason, toMessage } from
 
 /** The SQLSTATEs of each reason, or their classes (first two characters); an exact state wins. */
 const statesOf: Readonly<Partial<Record<StorageReason, readonly string[]>>> = {
-  busy: ['25006', '40001', '40P01', '53', '55006', '55P03', '57014'],
+  busy: ['25006', '40001', '40P01', '53', '55006', '55P03', '57014', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE'],
   // A login that is refused, or a database that is gone, may be back like a server.
   unreachable: ['08', '28', '3D000', '40003', '57P01', '57P02', '57P03', '57P05'],
   full: ['53100', '58030'],
@@ -34,7 +34,12 @@ const brokenOff = new Set([
   'ETIMEDOUT',
   'EHOSTUNREACH',
   'ENETUNREACH',
+  'ENETDOWN',
+  'EHOSTDOWN',
+  'ECONNABORTED',
+  'EPROTO',
 ]);
+const brokenTls = /^ERR_SSL_/;
 /** No connection was made: nothing was sent. */
 const neverConnected = new Set([
   'CONNECT_TIMEOUT',
@@ -44,7 +49,10 @@ const neverConnected = new Set([
   'EAI_AGAIN',
   'EACCES',
   'ENOTSOCK',
+  'EPERM',
 ]);
+/** TLS refuses the server's certificate before anything is sent: it has ended, or is another server's. */
+const refusedCertificate = /CERT|^UNABLE_TO_/;
 
 /**
  * States after which the outcome of a COMMIT is unknown despite the answer: the server was going down.
@@ -59,14 +67,22 @@ const getErrorCode = (error: unknown): string => {
 /** A file that cannot be read is damaged; one that cannot be written may only lack space. */
 const unreadable = /^could not (read|open|access|stat) /;
 
+/** Whether the server takes no writes: a standby, or one that its provider made read-only. */
+export const isReadOnly = (error: unknown): boolean =>
+  getErrorCode(error instanceof StorageError ? error.cause : error) === '25006';
+
+/** Whether the server refuses further connections. */
+export const isServerFull = (error: unknown): boolean => getErrorCode(error) === '53300';
+
 /** Whether SQL refused a row because a unique index has its values already. */
 export const isUniqueViolation = (error: unknown): boolean => getErrorCode(error) === '23505';
 
 const classify = (code: string, message: string): { outcome: StorageOutcome; reason: StorageReason } => {
   if (code === '58030' && unreadable.test(message)) return { outcome: 'not_applied', reason: 'damaged' };
   if (code === 'CONNECTION_ENDED') return { outcome: 'not_applied', reason: 'closed' };
-  if (neverConnected.has(code)) return { outcome: 'not_applied', reason: 'unreachable' };
-  if (brokenOff.has(code)) return { outcome: 'unknown', reason: 'unreachable' };
+  if (neverConnected.has(code) || refusedCertificate.test(code))
+    return { outcome: 'not_applied', reason: 'unreachable' };
+  if (brokenOff.has(code) || brokenTls.test(code)) return { outcome: 'unknown', reason: 'unreachable' };
   const outcome = undecidedStates.has(code) ? 'unknown' : 'not_applied';
   const reason = reasonsByState.get(code) ?? reasonsByState.get(code.slice(0, 2)) ?? 'bug';
   return { outcome, reason };

@@ -50,6 +50,10 @@ const adviseOn = (code: string, server: string): string => {
     case 'NOAUTH':
     case 'NOPERM':
       return 'the user or the password is refused. Correct them in the address';
+    case '53300':
+      return 'it has no connection left. Close some, or raise its limit';
+    case 'CERT_HAS_EXPIRED':
+      return 'its certificate has ended. Renew it there';
     case '3D000':
       return 'this database does not exist. Create it, or correct its name';
     case '08P01':

@@ -20,7 +20,9 @@ import {
   type Sql,
 } from './client.ts';
 import { watchDamage } from './damage.ts';
+import { isReadOnly, isServerFull } from './errors.ts';
 import { openFault } from './open-fault.ts';
+import { createRenewablePool } from './renewable-pool.ts';
 
 export type ServerSql = ReturnType<typeof createServerSql>;
 
@@ -37,7 +39,8 @@ const versionMin = 150_000;
 const requestSilenceMaxMs = 1_000;
 /** A busy server ends no command that has worked for an hour. */
 export const commandSilenceMaxMs = 30_000;
-const closeSecondsMax = 5;
+/** Far above the time limit of a statement; longer ones are few. */
+const stuckMs = 30_000;
 
 /** Connects. Rejects with a message for the operator if there is no server or an unsuitable one. */
 export const openServerSql = async (url: string, options: SqlServerOptions = {}): Promise<ServerSql> => {
@@ -67,19 +70,38 @@ const describeDamage = (met: string): string =>
   'files are damaged, bring the database back from a backup and, with all nodes stopped, run ' +
   '"rollcall ops reflush".';
 
+const describeStuck =
+  `Postgres left all work without an answer for ${stuckMs / 1_000} s, but answers on new connections: a ` +
+  'firewall or a NAT has forgotten the old ones, which are replaced';
+
 const createServerSql = (
-  pool: Pool,
+  first: Pool,
   { url, notes, options }: { url: string; notes: readonly string[]; options: SqlServerOptions },
 ) => {
+  const pool = createRenewablePool(first);
   const circuitBreaker = createCircuitBreaker({
     probe: () => probe(url, options.silenceMaxMs ?? requestSilenceMaxMs),
     retryMs: 1_000,
     suspectMs: 2_000,
+    // A command may wait for long with nothing else to do.
+    ...(options.silenceMaxMs === undefined && { stuckMs }),
+    onStuck: () => {
+      options.onStoreChange?.(describeStuck, false);
+      pool.renew();
+    },
     onOpened: (reason) => options.onStoreChange?.(`Postgres is away: ${reason}`, false),
     onClosed: () => options.onStoreChange?.('Postgres answers again', true),
   });
   const damage = watchDamage({ report: (met, error) => options.onDamage?.(describeDamage(met), error) });
-  const guard: Guard = { run: (work) => damage.run(() => circuitBreaker.run(work)) };
+  const guard: Guard = {
+    run: (work) =>
+      damage
+        .run(() => circuitBreaker.run(work))
+        .catch((error: unknown) => {
+          if (isReadOnly(error)) pool.renew();
+          throw error;
+        }),
+  };
   return {
     sql: guardSql(pool.sql, guard),
     requestSql: guardSql(pool.requestSql, guard),
@@ -94,7 +116,7 @@ const createServerSql = (
     },
     close: async () => {
       circuitBreaker.close();
-      await pool.sql.end({ timeout: closeSecondsMax });
+      await pool.close();
     },
   };
 };
@@ -108,12 +130,17 @@ export const runOnServer = async <Result>(
   return task(server.sql).finally(server.close);
 };
 
-/** Probes on a new connection each time: a used one may be broken although the server is back. */
+/**
+ * Probes on a new connection each time: a used one may be broken although the server is back. A server that
+ * has no connection left has answered: those of the pool may work.
+ */
 const probe = async (url: string, silenceMaxMs: number): Promise<void> => {
   const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: silenceMaxMs / 1_000 });
   stopFetchingTypes(sql);
   try {
     await endWithin(sql`select 1`, silenceMaxMs);
+  } catch (error) {
+    if (!isServerFull(error)) throw error;
   } finally {
     await sql.end({ timeout: 0 });
   }

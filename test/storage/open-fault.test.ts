@@ -32,6 +32,8 @@ const wordings: readonly [ServerSetting, string, Error, RegExp][] = [
   ['DATABASE_URL', 'postgres://u@h:5/d', failure('write', 'CONNECT_TIMEOUT'), /as Postgres does/],
   ['DATABASE_URL', 'postgres://u@h:5/d', failure('no such role', '28000'), /password is refused/],
   ['DATABASE_URL', 'postgres://u@h:5/d', failure('"d" is not there', '3D000'), /does not exist. Create it/],
+  ['DATABASE_URL', 'postgres://u@h:5/d', failure('sorry', '53300'), /no connection left. Close some/],
+  ['DATABASE_URL', 'postgres://u@h:5/d', failure('expired', 'CERT_HAS_EXPIRED'), /Renew it there/],
   ['DATABASE_URL', 'postgres://u@h:5/d', failure('what is this', '0A000'), /cannot be used \(what is this\)/],
 ];
 for (const [setting, address, error, words] of wordings) {

@@ -14,6 +14,8 @@ export interface CutProxy {
   /** Ends every connection with a reset. */
   cut(): void;
   silence(): void;
+  /** Silences the connections of now; new ones work. */
+  forget(): void;
   /** Delays every chunk of data by so long, in order; 0 ends it. */
   delay(milliseconds: number): void;
   /** Forwards so many bytes of the next answers, then resets every connection; 0 ends it. */
@@ -24,16 +26,29 @@ export interface CutProxy {
   restore(): void;
   /** Connects clients to another port from now on, and ends the connections of before. */
   redirect(port: number): void;
+  /** As `redirect`; connections of before stay, as after a change of a name's address. */
+  rename(port: number): void;
   close(): Promise<void>;
 }
 
 interface ProxyState {
   targetPort: number;
   silent: boolean;
+  /** The connections of now belong to it, until the next one. */
+  age: { forgotten: boolean };
   delayMs: number;
   tornAfterBytes: number;
   drips: boolean;
 }
+
+const createState = (targetPort: number): ProxyState => ({
+  targetPort,
+  silent: false,
+  age: { forgotten: false },
+  delayMs: 0,
+  tornAfterBytes: 0,
+  drips: false,
+});
 
 const answer = (state: ProxyState, data: Buffer, client: Socket): void => {
   if (state.tornAfterBytes > 0) {
@@ -45,8 +60,9 @@ const answer = (state: ProxyState, data: Buffer, client: Socket): void => {
 
 /** Forwards data from one socket to the other, each chunk delayed as the proxy says, in order. */
 const passerOf = (state: ProxyState, other: Socket, answers: boolean): ((data: Buffer) => void) => {
+  const { age } = state;
   const pass = (data: Buffer): void => {
-    if (state.silent || other.destroyed) return;
+    if (state.silent || age.forgotten || other.destroyed) return;
     if (answers) answer(state, data, other);
     else other.write(data);
   };
@@ -69,7 +85,7 @@ const passerOf = (state: ProxyState, other: Socket, answers: boolean): ((data: B
 /** A proxy before a port of 127.0.0.1. */
 export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
   const sockets = new Set<Socket>();
-  const state: ProxyState = { targetPort, silent: false, delayMs: 0, tornAfterBytes: 0, drips: false };
+  const state = createState(targetPort);
   const keep = (socket: Socket, other: Socket, answers: boolean): void => {
     sockets.add(socket);
     socket.setNoDelay(true);
@@ -95,6 +111,10 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
     silence: () => {
       state.silent = true;
     },
+    forget: () => {
+      state.age.forgotten = true;
+      state.age = { forgotten: false };
+    },
     delay: (milliseconds) => {
       state.delayMs = milliseconds;
     },
@@ -107,6 +127,9 @@ export const openCutProxy = async (targetPort: number): Promise<CutProxy> => {
     restore: () => {
       state.silent = false;
       cut();
+    },
+    rename: (other) => {
+      state.targetPort = other;
     },
     redirect: (other) => {
       state.targetPort = other;

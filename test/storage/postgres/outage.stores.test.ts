@@ -9,13 +9,17 @@ import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { endTimeLimits } from '../../../storage/move/sql-copy.ts';
 import { openStores } from '../../../storage/open.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { asStorage } from '../../../storage/sql/errors.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { commandSilenceMaxMs, openServerSql } from '../../../storage/sql/server.ts';
+import { openCutProxy } from '../../support/cut-proxy.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
 import { reasonOf } from '../ledger/contract.ts';
 
 const test = suite('outage of postgres');
+const endOf = (statement: Promise<unknown>): Promise<string> =>
+  reasonOf(asStorage('statement', () => statement));
 const server = await startPostgres();
 test.after(() => server.close());
 
@@ -80,6 +84,60 @@ test('a server that stops answering is detected, and its pending calls end as un
   }
   await until('in time', async () => (await reasonOf(ledger.readGenerations())) === 'resolved');
   await close();
+});
+
+test('slow work goes on while the server has no connection left for others', async () => {
+  const address = await server.database('crowded');
+  const { sql: admin, close: closeAdmin } = await openServerSql(address);
+  await admin`create role guest login`;
+  const { sql, getLastError, close } = await openServerSql(address.replace('//rollcall@', '//guest@'));
+  await admin`alter role guest connection limit 1`;
+  const slow = endOf(sql`select pg_sleep(4)`);
+  await setTimeout(500);
+  assert.is(await endOf(sql`select 1`), 'busy not_applied', 'no connection is left');
+  await setTimeout(3_000);
+  assert.is(getLastError(), null);
+  assert.is(await slow, 'resolved');
+  await Promise.all([close(), closeAdmin()]);
+});
+
+test('connections that a firewall forgot are replaced, and what waits on them ends as unknown', async () => {
+  const proxy = await openCutProxy(server.port);
+  const address = await server.database('forgotten');
+  const events: string[] = [];
+  const { sql, getLastError, close } = await openServerSql(
+    address.replace(`:${server.port}/`, `:${proxy.port}/`),
+    { onStoreChange: (message) => events.push(message) },
+  );
+  await Promise.all(Array.from({ length: 10 }, () => sql`select pg_sleep(0.1)`));
+  proxy.forget();
+  const hanging = await Promise.all([
+    reasonOf(sql`select 1`),
+    reasonOf(sql.begin((transaction) => transaction`select 2`)),
+  ]);
+
+  assert.equal(hanging, ['unreachable unknown', 'unreachable unknown']);
+  const [row] = await sql<{ names: string[] }[]>`select array['a', 'b'] as names`;
+  assert.equal(row?.names, ['a', 'b'], 'the types are known');
+  assert.is(getLastError(), null);
+  assert.equal(events.length, 1);
+  assert.match(events[0] ?? '', /^Postgres left all work without an answer for 30 s.*are replaced$/);
+  await Promise.all([close(), proxy.close()]);
+});
+
+test('connections to a server that took no writes are replaced once it takes them again', async () => {
+  const address = await server.database('demoted');
+  const { sql: admin, close: closeAdmin } = await openServerSql(await server.database('observer'));
+  const { sql, close } = await openServerSql(address);
+  await sql`create table kept (id bigint)`;
+  const write = () => endOf(sql`insert into kept values (1)`);
+  await admin`alter database demoted set default_transaction_read_only = on`;
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = 'demoted'`;
+  await until('it is read-only', async () => (await write()) === 'busy not_applied');
+  await admin`alter database demoted reset default_transaction_read_only`;
+
+  await until('it is written to', async () => (await write()) === 'resolved');
+  await Promise.all([close(), closeAdmin()]);
 });
 
 test('a command waits for a server that is silent for seconds', async () => {

@@ -127,6 +127,54 @@ test('slow work of a server that answers is left alone', async () => {
   assert.is(world.breaker.getLastError(), null);
 });
 
+test('work without an answer on dead connections is given up once, though the server answers', async () => {
+  let renewals = 0;
+  const breaker = createCircuitBreaker({
+    probe: async () => undefined,
+    retryMs: 10_000,
+    suspectMs: 20,
+    stuckMs: 60,
+    onStuck: () => {
+      renewals += 1;
+    },
+  });
+  open.push(breaker);
+  const hang = (): Promise<string> => endOf(breaker.run(() => new Promise(() => {})));
+  assert.equal(await Promise.all([hang(), hang()]), ['unreachable unknown', 'unreachable unknown']);
+  assert.is(renewals, 1);
+  assert.is(breaker.getLastError(), null, 'the server is not away');
+
+  let ended = 0;
+  for (const one of [hang(), hang()]) one.then(() => ended++);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  assert.equal([renewals, ended], [1, 0], 'new connections did not help: no more are made');
+  assert.is(await breaker.run(async () => 7), 7);
+  await until(() => ended === 2);
+  assert.is(renewals, 2);
+});
+
+test('work that hangs alone, or beside work that ends, is left alone', async () => {
+  const breaker = createCircuitBreaker({
+    probe: async () => undefined,
+    retryMs: 10_000,
+    suspectMs: 20,
+    stuckMs: 60,
+    onStuck: () => assert.unreachable(),
+  });
+  open.push(breaker);
+  const finish: (() => void)[] = [];
+  const slow = (): Promise<void> => breaker.run(() => new Promise<void>((resolve) => finish.push(resolve)));
+  const first = slow();
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  const second = slow();
+  for (let count = 0; count < 15; count++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    await breaker.run(async () => 7);
+  }
+  for (const end of finish) end();
+  await Promise.all([first, second]);
+});
+
 test('a guarded statement is sent once when it is awaited, and not at all while open', async () => {
   const world = createWorld({ retryMs: 10_000, suspectMs: 10_000 });
   let sent = 0;
