@@ -10,7 +10,7 @@
  */
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { StorageError, toError } from '../../engine/errors.ts';
-import { computeRetryDelayMs, createCluster } from './ioredis-asking.ts';
+import { computeRetryDelayMs, createCluster, createReplicaCheck } from './ioredis-asking.ts';
 
 export interface RedisCommandsOptions {
   /** One URL is a server, several are nodes of one Cluster. */
@@ -55,7 +55,11 @@ const createUnreachableError = (name: string, cause: unknown): StorageError => {
 export const openCommands = (options: RedisCommandsOptions) => {
   const [first = ''] = options.urls;
   const single = () =>
-    new Redis(first, { ...buildConnectionOptions(options), retryStrategy: computeRetryDelayMs });
+    new Redis(first, {
+      ...buildConnectionOptions(options),
+      retryStrategy: computeRetryDelayMs,
+      reconnectOnError: createReplicaCheck(),
+    });
   const client: Redis | Cluster = options.urls.length === 1 ? single() : openCluster(options);
   client.on('error', options.onError);
   client.connect().catch(options.onError);

@@ -28,6 +28,22 @@ export const readCredentials = ({ username, password }: URL) => ({
 export const computeRetryDelayMs = (attempts: number): number =>
   Math.min(500, 20 * 2 ** Math.min(attempts, 5));
 
+const reconnectEveryMs = 1_000;
+
+/**
+ * Creates a check for `reconnectOnError`: whether an answer says that a replica is connected. Its primary's
+ * name may lead to another server by now. True at most once a second.
+ */
+export const createReplicaCheck = (): ((error: Error) => boolean) => {
+  let reconnectedMs = Number.NEGATIVE_INFINITY;
+  return ({ message }) => {
+    const nowMs = performance.now();
+    if (!message.startsWith('READONLY') || nowMs - reconnectedMs < reconnectEveryMs) return false;
+    reconnectedMs = nowMs;
+    return true;
+  };
+};
+
 /**
  * Creates a client that connects later. All nodes have the user, the password and the protocol of the first
  * URL.

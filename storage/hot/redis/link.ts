@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, Redis, type RedisOptions } from 'ioredis';
 import { newShardCount, type Shard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { createCluster } from '../../nodes/ioredis-asking.ts';
+import { createCluster, createReplicaCheck } from '../../nodes/ioredis-asking.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
 import { type Library, loadLibrary, type Verb } from './library.ts';
 import type { Tag } from './tags.ts';
@@ -144,7 +144,12 @@ const retryWhileRedirected = async (call: () => Promise<unknown>, onFailure: () 
 const createServerLink = async (options: LinkOptions, url: string): Promise<Link> => {
   const { library, prefix } = options;
   const settings = buildConnectionOptions(options);
-  const redis = new Redis(url, { ...settings, lazyConnect: true, retryStrategy: computeRetryDelayMs });
+  const redis = new Redis(url, {
+    ...settings,
+    lazyConnect: true,
+    retryStrategy: computeRetryDelayMs,
+    reconnectOnError: createReplicaCheck(),
+  });
   let failure: Error | null = null;
   redis.on('ready', () => {
     failure = null;

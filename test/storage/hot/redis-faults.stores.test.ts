@@ -12,6 +12,7 @@ import { dropLibraries, listVersions, readLibrary } from '../../../storage/hot/r
 import { openRedisStore } from '../../../storage/hot/redis/store.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
+import { openCutProxy } from '../../support/cut-proxy.ts';
 import {
   botsIn,
   clicksOf,
@@ -136,13 +137,38 @@ for (const [word, [make, end, reason]] of Object.entries(refusals)) {
       await redis.call(...(make as [string, ...string[]]));
       const failure = await rejection(store.commit(clicks(2), rules));
       await redis.call(...(end as [string, ...string[]]));
-      const [reply] = await store.commit(clicks(2), rules);
+      // After READONLY it connects again.
+      const [reply] = await sendUntilKnown(store, clicks(2), new Map());
 
       assert.equal([failure.outcome, failure.reason], ['not_applied', reason]);
       assert.match(failure.message, word);
       assert.is(reply?.outcome, 'applied');
     }));
 }
+
+test('a primary that became a replica is left for the one that its name leads to by now', () =>
+  inWorld(async ({ server: former, redis }) => {
+    const next = await startRedis({ settings: [`replicaof 127.0.0.1 ${former.port}`] });
+    const proxy = await openCutProxy(former.port);
+    const store = await openRedisStore({ urls: [`redis://127.0.0.1:${proxy.port}`] });
+    const promoted = new Redis(next.url);
+    try {
+      await store.commit(clicks(1), rules);
+      await redis.wait(1, 0);
+      await promoted.replicaof('NO', 'ONE');
+      await redis.replicaof('127.0.0.1', next.port);
+      proxy.rename(next.port);
+      const [reply] = await sendUntilKnown(store, clicks(2), new Map());
+
+      assert.is(reply?.outcome, 'applied');
+      assert.ok((await promoted.dbsize()) > 0);
+    } finally {
+      await store.close();
+      await redis.replicaof('NO', 'ONE');
+      promoted.disconnect();
+      await Promise.all([proxy.close(), next.dispose()]);
+    }
+  }));
 
 test('a server busy with a script refuses; afterwards the number may be used again', () =>
   inWorld(async ({ store, redis }) => {
