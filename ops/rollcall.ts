@@ -313,9 +313,8 @@ const startEngine = async (
 };
 
 const startTimers = (parts: StartContext & Fleet & { readonly stores: Stores }): (() => void) => {
-  const { stores, membership, watches, logger, loss } = parts;
-  const logFailure = (task: string) => (error: Error) =>
-    logger.error({ error: error.message }, `${task} failed`);
+  const { stores, membership, watches, logger, loss, onWarning } = parts;
+  const logFailure = (task: string) => (error: Error) => onWarning(`${task} failed`, error);
   const sendHeartbeat = async (): Promise<void> => {
     await membership.writeHeartbeat();
     // Nodes of versions before do not look whose database it is.

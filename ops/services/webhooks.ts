@@ -26,6 +26,7 @@ import {
 import { getOrCreateSecret } from '../../storage/nodes/membership.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import type { Config } from '../config/config.ts';
+import { createRepeatedLog } from '../log/repeated-log.ts';
 
 export interface WebhooksParts {
   readonly sql: Sql;
@@ -36,7 +37,7 @@ export interface WebhooksParts {
   readonly clock: Clock;
   /** Other options of the client that sends (tests). */
   readonly sending?: Partial<WebhookSenderOptions>;
-  readonly log: (message: string, details: Readonly<Record<string, string>>) => void;
+  readonly log: (message: string, details: object) => void;
 }
 
 export type WebhookSettings = Pick<
@@ -62,6 +63,12 @@ const toKey = (kind: string, id: string): string => `${kind}/${id}`;
 const readKey = async (sql: Sql, { secretsKey }: WebhookSettings): Promise<Buffer> =>
   Buffer.from(secretsKey === '' ? await getOrCreateSecret(sql, 'webhook_key') : secretsKey, 'hex');
 
+/** While SQL is away, each webhook that is served fails. */
+const createFailureLog = ({ log, clock }: WebhooksParts): ((error: Error) => void) => {
+  const report = createRepeatedLog((details, message) => log(message, details), clock);
+  return (error) => report('webhooks were not sent', { error: error.message });
+};
+
 /** Reads the key, creating it on first use. Rejects when SQL fails. */
 export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings) => {
   const { sql, log } = parts;
@@ -74,7 +81,7 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
     timeoutMs: config.webhookTimeoutSeconds * 1_000,
     ...parts.sending,
   });
-  const onFailure = (error: Error): void => log('webhooks were not sent', { error: error.message });
+  const onFailure = createFailureLog(parts);
   const refresh = (): Promise<void> => readKnown(parts, known);
   await refresh();
   if (!parts.shared) await endAllLeases(sql);

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
-import { openWebhooks, type Webhooks } from '../../../ops/services/webhooks.ts';
+import { openWebhooks, type Webhooks, type WebhooksParts } from '../../../ops/services/webhooks.ts';
 import { insertEndpoint } from '../../../storage/catalogue/webhooks/endpoints.ts';
 import { createWebhookQueue } from '../../../storage/catalogue/webhooks/queue.ts';
 import { createSecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
@@ -27,7 +27,7 @@ test.after(async () => {
   await close();
 });
 
-const openNode = (shared: boolean): Promise<Webhooks> =>
+const openNode = (shared: boolean, others: Partial<WebhooksParts> = {}): Promise<Webhooks> =>
   openWebhooks(
     {
       sql,
@@ -37,6 +37,7 @@ const openNode = (shared: boolean): Promise<Webhooks> =>
       clock: systemClock,
       sending: { ca: receivers.ca, resolve: async () => ['127.0.0.1'] },
       log: () => {},
+      ...others,
     },
     { webhooks: 'on', webhookAddresses: 'any', webhookTimeoutSeconds: 5, webhookDisableDays: 5, secretsKey },
   );
@@ -79,6 +80,23 @@ test('a node that shares its stores leaves others their leases; the only node en
     15_000,
   );
   await alone.close(5_000);
+});
+
+test('what fails again and again while SQL is away is one line of the log', async () => {
+  let away = false;
+  const lines: string[] = [];
+  const refusing = new Proxy(sql, {
+    apply: (target, self, args) =>
+      away ? Promise.reject(new Error('away')) : Reflect.apply(target, self, args),
+  });
+  const node = await openNode(false, { sql: refusing, log: (message) => lines.push(message) });
+  away = true;
+  for (let edit = 0; edit < 5; edit++) node.access.onEdited();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  away = false;
+  await node.close(0);
+
+  assert.equal(lines, ['webhooks were not sent']);
 });
 
 test.run();
