@@ -3,5 +3,4 @@
  */
 import { formatVersion, readVersion } from '../version.ts';
 
-// A write to the stream would fail when its reader has left (`| true`).
-console.log(`rollcall ${formatVersion(readVersion())}, Node ${process.version}`);
+process.stdout.write(`rollcall ${formatVersion(readVersion())}, Node ${process.version}\n`);

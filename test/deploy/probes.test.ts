@@ -1,5 +1,6 @@
 /**
- * The health checks in the shipped files: the private listener must accept the `Host` they send.
+ * The health checks in the shipped files: the private listener must accept the `Host` they send, and a start
+ * may last.
  * haproxy.fault.ts tests the check of HAProxy with the real program.
  */
 import { readFileSync } from 'node:fs';
@@ -28,6 +29,12 @@ test('probes of Kubernetes set no host, so they send the address of the pod', ()
 
   assert.is(probes.length, 3);
   for (const probe of probes) assert.not.match(probe, /host/i);
+});
+
+test('systemd and Kubernetes let a node wait for its database, and migrate it, for long', () => {
+  assert.match(read('ops/deploy/systemd/rollcall.service'), /^StartLimitIntervalSec=0$/m);
+  const [startup = ''] = read('ops/deploy/kubernetes/rollcall.yaml').split('readinessProbe:');
+  assert.ok(Number(/failureThreshold: (\d+)/.exec(startup)?.[1]) >= 3_600);
 });
 
 test('the documented scrape works with the documented setting', () => {
