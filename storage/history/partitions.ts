@@ -4,9 +4,9 @@
  *
  * What does not get its lock at once is done by a later run.
  */
-import { locks } from '../ledger/locks.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { locks } from '../sql/locks.ts';
 import { dropPartition, listPartitions } from '../sql/partitions.ts';
 import { hasTable } from '../sql/rows.ts';
 import { type Level, levels, levelTables, type Minute } from './levels.ts';

@@ -9,8 +9,8 @@
 import type { EntityRef, Incarnation, Target } from '../../engine/ids.ts';
 import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { locks } from '../sql/locks.ts';
 import { findIncarnation, lockListing, writeAdjustments, writeForget } from './adjustments.ts';
-import { locks } from './locks.ts';
 import { writeVoidDeliveries } from './webhook-deliveries.ts';
 
 export interface VoteReset {

@@ -12,8 +12,8 @@ import { createNotAppliedError } from '../../engine/errors.ts';
 import type { Shard } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
+import { locks } from '../sql/locks.ts';
 import { hasTable, readColumn, readFlag, readNumber } from '../sql/rows.ts';
-import { locks } from './locks.ts';
 import { buildTotalsUpdate, formatTotals } from './totals.ts';
 
 /**

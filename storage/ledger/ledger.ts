@@ -17,6 +17,7 @@ import type { Backlog, Edit, Ledger, LedgerEntity, OutboxVote } from '../../engi
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { formatTexts, type Queryable, retrySerializable, type Sql, type Transaction } from '../sql/client.ts';
 import { asStorage, bindStorage } from '../sql/errors.ts';
+import { locks } from '../sql/locks.ts';
 import { markAdjustmentsDelivered, selectOpenAdjustments } from './adjustments.ts';
 import { insertDeadLetter } from './dead-letters.ts';
 import { markDueByVotes } from './due-reminders.ts';
@@ -31,7 +32,6 @@ import {
   recordFlushedPositions,
   writeRound,
 } from './generations.ts';
-import { locks } from './locks.ts';
 import { createPartitions, type Partitions } from './partitions.ts';
 import { lockTotals, readTotals, type TotalsColumns } from './totals.ts';
 import { deleteEdits, selectEdits, selectVoters } from './voters.ts';

@@ -9,10 +9,10 @@
 import type { OutboxVote } from '../../engine/ports.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { asStorage, runUnlessBusy } from '../sql/errors.ts';
+import { locks } from '../sql/locks.ts';
 import { dropPartition, listPartitions } from '../sql/partitions.ts';
 import { changeInSteps, hasTable, rowsPerStep } from '../sql/rows.ts';
 import { hasOrigins } from './flush.ts';
-import { locks } from './locks.ts';
 
 export type Partitions = ReturnType<typeof createPartitions>;
 

@@ -9,9 +9,9 @@ import type { CastVote } from '../../engine/entity/items.ts';
 import type { EntityRef } from '../../engine/ids.ts';
 import { buildRows, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
+import { locks } from '../sql/locks.ts';
 import { readFirst } from '../sql/rows.ts';
 import { lockListing, writeAdjustments } from './adjustments.ts';
-import { locks } from './locks.ts';
 import { type VoidDecision, writeVoidDeliveries } from './webhook-deliveries.ts';
 
 /** After a `redeemed` vote its voter still has to wait for the window. */

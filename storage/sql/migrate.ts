@@ -13,14 +13,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Queryable, Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
+import { locks } from './locks.ts';
 import { hasTable } from './rows.ts';
 
 const folder = fileURLToPath(new URL('./migrations/', import.meta.url));
 const schemaTable = 'schema_versions';
 /** Name prefix of migrations that older programs cannot work with. */
 const contractPrefix = 'contract-';
-/** The advisory lock of a running migration; any number works. */
-const lockNumber = 722_501_001;
 
 /** A schema that this version cannot work with; the message is for the operator. */
 export class SchemaError extends Error {
@@ -104,7 +103,7 @@ const applyMissing = async (sql: Sql, directory: string): Promise<void> => {
     // Waiting for another node's migration, and this one itself, may take any time.
     await transaction`set local lock_timeout = 0`;
     await transaction`set local statement_timeout = 0`;
-    await transaction`select pg_advisory_xact_lock(${lockNumber})`;
+    await transaction`select pg_advisory_xact_lock(${locks.migrations})`;
     const postgrator = new Postgrator({
       driver: 'pg',
       migrationPattern: join(directory, '*.do.*.sql').replaceAll('\\', '/'),

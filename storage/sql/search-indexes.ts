@@ -7,6 +7,7 @@
  */
 import type { Queryable, Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
+import { locks } from './locks.ts';
 import { hasRow, readFlag, readValue } from './rows.ts';
 
 /** Equal to those of the migrations. */
@@ -28,9 +29,6 @@ const indexes = [
       where type in ('approved', 'certified') and state = 'public'`,
   },
 ] as const;
-
-/** The advisory lock of the node that builds; any number works. */
-const lockNumber = 722_501_002;
 
 /** Finds the indexes that are missing, or were left invalid by an interrupted build. */
 const findMissing = async (sql: Pick<Sql, 'unsafe'>): Promise<Set<string>> => {
@@ -76,7 +74,7 @@ export const buildSearchIndexes = async (sql: Sql): Promise<number> => {
     // One session for all: the time-outs are set on it, and an index cannot be built in a transaction.
     const session = await sql.reserve();
     try {
-      if (!(await readFlag(session`select pg_try_advisory_lock(${lockNumber})`))) return 0;
+      if (!(await readFlag(session`select pg_try_advisory_lock(${locks.searchIndexes})`))) return 0;
       await session`
         select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
       const missing = await findMissing(session);

@@ -8,6 +8,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { commonOptions } from './client.ts';
+import { locks } from './locks.ts';
 
 export interface SessionLockOptions {
   /** Whether the database is still this process's, asked after the lock was lost and is back. */
@@ -16,8 +17,6 @@ export interface SessionLockOptions {
   readonly onLost: () => void;
 }
 
-/** Any number works; other locks have others. */
-const lockNumber = 722_501_032;
 /** The server may need as long to notice that a killed process is gone. */
 const takeMsMax = 3_000;
 const retryMs = 250;
@@ -33,7 +32,7 @@ interface LockState extends SessionLockOptions {
  */
 const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
   const [row] = await sql<{ taken: boolean }[]>`
-    select pg_try_advisory_lock(${lockNumber}) as taken, set_config('tcp_keepalives_idle', '30', false),
+    select pg_try_advisory_lock(${locks.session}) as taken, set_config('tcp_keepalives_idle', '30', false),
       set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)`;
   return row?.taken === true;
 };

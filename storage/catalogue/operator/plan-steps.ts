@@ -8,10 +8,10 @@
  */
 import type { EntityKind, Target } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { locks } from '../../ledger/locks.ts';
 import { lockTotals } from '../../ledger/totals.ts';
 import { buildFoundColumns, type FoundVote, restoreVotes, voidVotes } from '../../ledger/void-votes.ts';
 import { buildRows, type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
+import { locks } from '../../sql/locks.ts';
 import { readNumber } from '../../sql/rows.ts';
 import type { StatementPart } from './pages.ts';
 import type { PlanQuery, VoidPlan } from './void-plans.ts';

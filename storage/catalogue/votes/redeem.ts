@@ -11,10 +11,10 @@
 import type { EntityRef } from '../../../engine/ids.ts';
 import { computeValueCents } from '../../../engine/rules/credits.ts';
 import { lockListing, writeAdjustments } from '../../ledger/adjustments.ts';
-import { locks } from '../../ledger/locks.ts';
 import { writeVoidDeliveries } from '../../ledger/webhook-deliveries.ts';
 import { runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
+import { locks } from '../../sql/locks.ts';
 import { readValue } from '../../sql/rows.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 import {

@@ -13,8 +13,8 @@ import { LRUCache } from 'lru-cache';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
-import { locks } from '../../ledger/locks.ts';
 import { createSerializationFailure, type Sql } from '../../sql/client.ts';
+import { locks } from '../../sql/locks.ts';
 import { changeInSteps, readColumn, readFirst, rowsPerStep } from '../../sql/rows.ts';
 import { buildLiveVotes, readPositions, recount, segmentVotersUsual } from './voter-segments.ts';
 

@@ -5,9 +5,9 @@ import { randomUUID } from 'node:crypto';
 import type { Random } from '../../../bench/shared/random.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
-import { locks } from '../../../storage/ledger/locks.ts';
 import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
+import { locks } from '../../../storage/sql/locks.ts';
 
 /** So few that many votes share one. */
 const timestamps = 40;

@@ -7,10 +7,11 @@ import type { StorageError } from '../../../engine/errors.ts';
 import type { OutboxVote } from '../../../engine/ports.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
-import { locks } from '../../../storage/ledger/locks.ts';
 import { lockTotals } from '../../../storage/ledger/totals.ts';
 import type { Sql, Transaction } from '../../../storage/sql/client.ts';
+import { locks } from '../../../storage/sql/locks.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
+import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
@@ -64,6 +65,20 @@ test('a reset may take longer than the statement timeout, which is for requests'
     assert.is(await reset.waiting, 0);
   } finally {
     await impatient.close();
+  }
+});
+
+test('indexes of the search are built while votes are written', async () => {
+  const { sql } = opened;
+  await sql`drop index users_search`;
+  // Not in a transaction, whose snapshot the build would wait for.
+  const writer = await sql.reserve();
+  try {
+    await writer`select pg_advisory_lock_shared(${locks.votes})`;
+    assert.is(await buildSearchIndexes(sql), 1);
+  } finally {
+    await writer`select pg_advisory_unlock_all()`;
+    writer.release();
   }
 });
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectSql } from '../../../storage/sql/client.ts';
+import { locks } from '../../../storage/sql/locks.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { watchChild } from '../../support/child.ts';
 import { pluck } from '../../support/pluck.ts';
@@ -42,7 +43,7 @@ test('a process waits for a migration longer than any lock timeout', async () =>
   ];
   let waiting: Promise<number> = Promise.resolve(0);
   await slow.begin(async (transaction) => {
-    await transaction`select pg_advisory_xact_lock(722501001)`;
+    await transaction`select pg_advisory_xact_lock(${locks.migrations})`;
     waiting = migrate(quick);
     await new Promise((resolve) => setTimeout(resolve, 1_200));
   });
