@@ -13,7 +13,7 @@
  * A row that the ledger can never store is found by halving the round and becomes a dead letter.
  */
 import assert from 'node:assert/strict';
-import { DomainError, StorageError, toMessage } from '../errors.ts';
+import { createDamageError, DomainError, StorageError, toMessage } from '../errors.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { EngineMeters } from '../meters.ts';
@@ -48,7 +48,8 @@ type FlusherMode = 'waiting' | 'working' | 'backing off' | 'stopped';
 
 interface FlusherState extends FlusherParts {
   backlogSize: BacklogSize;
-  flushRequests: FlushRequest[];
+  /** Each stays here until it is served or out of time. */
+  readonly flushRequests: Set<FlushRequest>;
   /** Shards to flush soon; nothing waits for them. */
   earlyShards: Set<Shard>;
   /** The current wait is at most `limits.flushEarlyMs`, so an early flush need not shorten it. */
@@ -71,7 +72,7 @@ export const createFlusher = (parts: FlusherParts) => {
   const state: FlusherState = {
     ...parts,
     backlogSize: { entities: 0, votes: 0 },
-    flushRequests: [],
+    flushRequests: new Set(),
     earlyShards: new Set(),
     isEarly: false,
     mode: 'stopped',
@@ -160,7 +161,7 @@ const work = async (state: FlusherState): Promise<void> => {
 };
 
 const isWanted = ({ flushRequests, earlyShards }: FlusherState): boolean =>
-  flushRequests.length + earlyShards.size > 0;
+  flushRequests.size + earlyShards.size > 0;
 
 const isAtRest = async (state: FlusherState): Promise<boolean> => {
   const size = await state.hot.countBacklog();
@@ -168,7 +169,7 @@ const isAtRest = async (state: FlusherState): Promise<boolean> => {
   state.backlogSize = size;
   state.meters.recordBacklog(size, 0);
   // Meanwhile a caller may have begun to wait for votes that came after the count.
-  return state.flushRequests.length === 0;
+  return state.flushRequests.size === 0;
 };
 
 /**
@@ -188,7 +189,7 @@ const recordSuccess = (state: FlusherState): void => {
   if (state.mode === 'stopped') return;
   setMode(state, 'waiting');
   state.isEarly = isWanted(state);
-  if (state.flushRequests.length > 0) waitThenWork(state, 0);
+  if (state.flushRequests.size > 0) waitThenWork(state, 0);
   else if (state.isEarly) waitThenWork(state, Math.min(limits.flushEarlyMs, state.intervalMs));
   else waitThenWork(state, alignPause(state.intervalMs, state.clock.monotonicMs()));
 };
@@ -210,7 +211,7 @@ const runRounds = async (state: FlusherState): Promise<void> => {
   while (more && state.mode !== 'stopped') {
     await serveFlushRequests(state);
     const startedMs = state.clock.monotonicMs();
-    more = await runRound(state);
+    more = isFull(await runRound(state));
     if (!more) state.caughtUpMs = startedMs;
   }
   if (state.mode !== 'stopped') await state.deliver();
@@ -229,41 +230,37 @@ const measureBacklog = async (state: FlusherState): Promise<void> => {
   );
 };
 
-const runRound = async (state: FlusherState): Promise<boolean> => {
+/** Flushes what one read of the backlog returns, and resolves to that. */
+const runRound = async (state: FlusherState): Promise<Backlog> => {
   const shards = state.listShards();
   const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax };
   const backlog = await state.hot.peek(shards === null ? limit : { ...limit, shards });
   await flushBacklog(state, takeRound(backlog));
-  return isFull(backlog);
+  return backlog;
 };
 
 /** Serves the flush requests known now. Requests that come meanwhile get rounds of their own. */
 const serveFlushRequests = async (state: FlusherState): Promise<void> => {
-  const requests = state.flushRequests;
   if (!isWanted(state)) return;
+  const requests = [...state.flushRequests];
   const shards = [...new Set([...requests.map((request) => request.shard), ...state.earlyShards])];
-  state.flushRequests = [];
   state.earlyShards.clear();
-  try {
-    // The round includes totals: votes and totals in SQL must agree in case the hot store loses its data.
-    const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
-    // A read that is not full contains every waiting vote, so it serves all earlier flush requests.
-    let full = true;
-    for (let step = 0; full && step < limits.flushRequestRoundsMax; step++) {
-      const backlog = await state.hot.peek(limit);
-      await flushBacklog(state, takeRound(backlog));
-      full = isFull(backlog);
-    }
-    if (full) state.flushRequests = [...requests, ...state.flushRequests];
-    else for (const request of requests) request.resolve();
-  } catch (error) {
-    state.flushRequests = [...requests, ...state.flushRequests];
-    throw error;
+  // The round includes totals: votes and totals in SQL must agree in case the hot store loses its data.
+  const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
+  // A read that is not full contains every waiting vote, so it serves all earlier flush requests.
+  let full = true;
+  for (let step = 0; full && step < limits.flushRequestRoundsMax; step++) {
+    const backlog = await state.hot.peek(limit);
+    await flushBacklog(state, takeRound(backlog));
+    full = isFull(backlog);
   }
+  if (!full) for (const request of requests) request.resolve();
 };
 
+const isEmpty = ({ entities, votes }: Backlog): boolean => entities.length + votes.length === 0;
+
 const flushBacklog = async (state: FlusherState, backlog: Backlog): Promise<void> => {
-  if (backlog.entities.length + backlog.votes.length === 0) return;
+  if (isEmpty(backlog)) return;
   const startedMs = state.clock.monotonicMs();
   await flushOrHalve(state, backlog);
   const receipt: FlushReceipt = {
@@ -326,21 +323,22 @@ const requestFlush = async (state: FlusherState, shard: Shard): Promise<void> =>
   if (open.votes.length === 0) return;
   await new Promise<void>((resolve, reject) => {
     const cancel = state.clock.after(limits.flushWaitMs, () => {
-      state.flushRequests = state.flushRequests.filter((other) => other !== request);
+      state.flushRequests.delete(request);
       reject(createFlushLateError());
     });
     const request: FlushRequest = {
       shard,
       resolve: () => {
         cancel();
+        state.flushRequests.delete(request);
         resolve();
       },
     };
-    if (state.flushRequests.length >= limits.flushRequestsMax || state.mode === 'stopped') {
+    if (state.flushRequests.size >= limits.flushRequestsMax || state.mode === 'stopped') {
       cancel();
       return reject(createFlushLateError());
     }
-    state.flushRequests.push(request);
+    state.flushRequests.add(request);
     if (state.mode === 'waiting') {
       state.cancelWait();
       startRounds(state);
@@ -380,11 +378,11 @@ const drainRounds = async (state: FlusherState, deadlineMs: number): Promise<voi
   while (state.clock.monotonicMs() < deadlineMs) {
     if (state.listShards() !== null) {
       // Stops at the first round that is not full. Other nodes keep writing, and flush what comes later.
-      if (!(await runRound(state))) return;
+      if (!isFull(await runRound(state))) return;
       continue;
     }
     state.backlogSize = await state.hot.countBacklog();
     if (state.backlogSize.entities + state.backlogSize.votes === 0) return;
-    await runRound(state);
+    if (isEmpty(await runRound(state))) throw createDamageError('flush', 'entries of the backlog');
   }
 };

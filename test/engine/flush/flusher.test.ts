@@ -1,5 +1,5 @@
 /**
- * The flusher: rounds, halving, back-off, flush requests, drain.
+ * The flusher: rounds, halving, back-off, flush requests.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -283,6 +283,30 @@ test('a flush request that is not served within a second fails', async () => {
   assert.is(world.driver.nowMs(), limits.flushWaitMs);
 });
 
+test('flush requests that ran out of time during a flush take no room from later ones', async () => {
+  await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
+  world.before = () => world.driver.pause(100);
+  world.flusher.start();
+  const first = world.flusher.waitForFlush(ref.shard);
+  await world.pass(50);
+  world.before = async () => {
+    await world.driver.pause(1_500);
+    throw busy();
+  };
+  await commit(world, voteOf(ref, 'w', 'v2'));
+  const late = Array.from({ length: limits.flushRequestsMax }, () =>
+    codeOf(world.flusher.waitForFlush(ref.shard)),
+  );
+  await world.pass(2_750);
+  world.before = () => {};
+  const next = codeOf(world.flusher.waitForFlush(ref.shard));
+  await world.pass(1_000);
+
+  await first;
+  assert.equal(new Set(await Promise.all(late)), new Set(['store_unavailable']));
+  assert.is(await next, 'resolved');
+});
+
 test('a flush request waits only for the votes of its time, also while new ones keep coming', async () => {
   await commit(world, initOf(ref), voteOf(ref, 'first', 'v0'));
   let coming = 0;
@@ -297,54 +321,6 @@ test('a flush request waits only for the votes of its time, also while new ones 
 
   assert.ok(world.ledger.votes.has('v0'));
   assert.ok(coming <= 2, `${coming} rounds`);
-});
-
-test('a drain empties the backlog, then stops', async () => {
-  world.flusher.start();
-  await commit(world, initOf(ref), clickOn(ref), voteOf(ref, 'u', 'v1'));
-
-  await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
-  const rounds = world.rounds.length;
-  await commit(world, clickOn(ref));
-  await world.pass(5_000);
-
-  assert.is(rounds, 1);
-  assert.is(world.rounds.length, 1);
-  assert.is(await world.until(codeOf(world.flusher.waitForFlush(ref.shard))), 'resolved');
-});
-
-test('a drain leaves no timer behind: no other round or delivery starts', async () => {
-  await commit(world, initOf(ref), clickOn(ref));
-  world.flusher.start();
-  await world.pass(900);
-  world.before = () => world.driver.pause(2_500);
-
-  await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
-
-  assert.is(world.rounds.length, 1);
-  assert.is(world.delivered, 0);
-});
-
-test('a drain ends by its deadline when the ledger hangs', async () => {
-  await commit(world, initOf(ref), clickOn(ref));
-  world.before = () => new Promise(() => {});
-  world.flusher.start();
-  await world.pass(1_100);
-
-  await world.until(world.flusher.drain(world.clock.monotonicMs() + 700));
-
-  assert.is(world.driver.nowMs(), 1_800);
-});
-
-test('a drain ends at once when the ledger fails, and says why', async () => {
-  await commit(world, initOf(ref), clickOn(ref));
-  world.before = () => {
-    throw busy();
-  };
-
-  await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
-  assert.ok(world.driver.nowMs() < 100);
-  assert.match(String(world.flusher.getLastError()), /busy/);
 });
 
 test('a stopped flusher makes no round', async () => {
@@ -366,16 +342,6 @@ test('only the assigned shards are flushed', async () => {
     world.rounds.flatMap(({ round }) => round.entities.map(({ ref }) => ref.id)),
     [mine.id],
   );
-});
-
-test('a drain beside other nodes flushes its own shards once, and does not wait for theirs', async () => {
-  const [mine, theirs] = [botRef('bot-0'), botRef('bot-1')];
-  await commit(world, initOf(mine), clickOn(mine));
-  await commit(world, initOf(theirs), clickOn(theirs));
-  world.shards = [mine.shard];
-  await world.until(world.flusher.drain(world.clock.monotonicMs() + 5_000));
-  assert.is(world.rounds.length, 1);
-  assert.equal(await world.hot.countBacklog(), { entities: 1, votes: 0 });
 });
 
 test.run();
