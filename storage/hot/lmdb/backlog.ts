@@ -67,10 +67,14 @@ const listPendingDirty = (writer: Writer, shard: Shard): string[] => {
   return keys;
 };
 
-const peekEntities = (writer: Writer, shard: Shard, limit: number): DirtyEntity[] => {
+const listDirty = (writer: Writer, shard: Shard, limit: number): string[] =>
+  mergeKeys(listStoredDirty(writer, shard), listPendingDirty(writer, shard), limit);
+
+/** Reads the slots of keys of the dirty index, except damaged ones. */
+const readEntities = (writer: Writer, shard: Shard, keys: readonly string[]): DirtyEntity[] => {
   const generation = writer.mirror[shard]?.generation ?? 0;
   const peeked: DirtyEntity[] = [];
-  for (const key of mergeKeys(listStoredDirty(writer, shard), listPendingDirty(writer, shard), limit)) {
+  for (const key of keys) {
     const address = parseIndexedAddress(key);
     const stored = readStoredSlot(writer, shard, address);
     if (stored === null || stored === 'damaged' || stored.slot.state === null) continue;
@@ -85,29 +89,41 @@ function* listStoredVotes(writer: Writer, shard: Shard): Generator<string> {
   for (const key of writer.tables.outbox.getKeys(toShardRange(shard))) if (!pending.has(key)) yield key;
 }
 
-const peekVotes = (writer: Writer, shard: Shard, limit: number): OutboxVote[] => {
-  const peeked: OutboxVote[] = [];
+const listOutbox = (writer: Writer, shard: Shard, limit: number): string[] => {
   const pending = getPendingOutbox(writer, shard);
   const pendingKeys = [...pending].flatMap(([key, array]) => (array === null ? [] : [key]));
-  for (const key of mergeKeys(listStoredVotes(writer, shard), pendingKeys, limit)) {
+  return mergeKeys(listStoredVotes(writer, shard), pendingKeys, limit);
+};
+
+/** Reads the votes of keys of the outbox, except damaged ones. */
+const readVotes = (writer: Writer, shard: Shard, keys: readonly string[]): OutboxVote[] => {
+  const pending = getPendingOutbox(writer, shard);
+  const peeked: OutboxVote[] = [];
+  for (const key of keys) {
     const array = pending.get(key) ?? writer.tables.outbox.get(key) ?? null;
     if (array !== null) peeked.push(unpackOutbox({ itag: parseOutboxKey(key), shard }, array));
   }
   return peeked;
 };
 
-/** Reads one entry of each kind beyond `room`, the rest of `limit`: if it exists, the shard has more. */
+/**
+ * Lists one key of each kind beyond `room`, the rest of `limit`: if it exists, the shard has more. A key
+ * whose entry is damaged counts, too.
+ */
 const peekShard = (
   writer: Writer,
   shard: Shard,
   { room, limit }: { readonly room: BacklogSize; readonly limit: BacklogSize },
 ): Backlog => {
-  const entities = limit.entities > 0 ? peekEntities(writer, shard, room.entities + 1) : [];
-  const votes = limit.votes > 0 ? peekVotes(writer, shard, room.votes + 1) : [];
-  const [moreEntities, moreVotes] = [entities.length > room.entities, votes.length > room.votes];
-  entities.length = Math.min(entities.length, room.entities);
-  votes.length = Math.min(votes.length, room.votes);
-  return keepConsistent({ entities, votes, moreEntities, moreVotes }, limit);
+  const dirty = limit.entities > 0 ? listDirty(writer, shard, room.entities + 1) : [];
+  const outbox = limit.votes > 0 ? listOutbox(writer, shard, room.votes + 1) : [];
+  const read = {
+    entities: readEntities(writer, shard, dirty).slice(0, room.entities),
+    votes: readVotes(writer, shard, outbox).slice(0, room.votes),
+    moreEntities: dirty.length > room.entities,
+    moreVotes: outbox.length > room.votes,
+  };
+  return keepConsistent(read, limit);
 };
 
 /**

@@ -12,6 +12,7 @@ import type { EntityRef } from '../../../engine/ids.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { openTables } from '../../../storage/hot/lmdb/tables.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { pluck } from '../../support/pluck.ts';
 import { rejection } from '../../support/redis-load.ts';
 import { refOf } from '../../support/refs.ts';
 import { startMs } from './generate.ts';
@@ -63,8 +64,10 @@ const fillFolder = async (): Promise<string> => {
   return path;
 };
 
+type DamagedTable = 'slots' | 'votes' | 'outbox';
+
 /** Flips the lowest bit of a byte of the value stored under `key`, wherever the file has a copy of it. */
-const flipBit = async (path: string, table: 'slots' | 'votes', key: string): Promise<void> => {
+const flipBit = async (path: string, table: DamagedTable, key: string): Promise<void> => {
   const tables = await openTables(path);
   const value = Buffer.from(tables[table].getBinary(key) as Buffer);
   await tables.root.close();
@@ -78,7 +81,7 @@ const flipBit = async (path: string, table: 'slots' | 'votes', key: string): Pro
   assert.ok(copies > 0);
   writeFileSync(file, bytes);
 };
-const findKey = async (path: string, table: 'slots' | 'votes', part: string): Promise<string> => {
+const findKey = async (path: string, table: DamagedTable, part: string): Promise<string> => {
   const tables = await openTables(path);
   const key = [...tables[table].getKeys()].find((name) => name.includes(part));
   await tables.root.close();
@@ -144,6 +147,23 @@ test('a flipped bit of a slot refuses what needs it, and nothing else', async ()
   assert.is(votes.length, 2, 'the rows of its votes still reach SQL');
   assert.match(words, /damaged \(slots\).*answered 503.*move .* away and start it again/);
   assert.equal(reports, [words]);
+});
+
+test('beside a damaged vote, totals are read only with the rows of all votes that they count', async () => {
+  const path = await fillFolder();
+  await flipBit(path, 'outbox', await findKey(path, 'outbox', 'itag-1'));
+  const store = await openLmdbStore({ path, clock });
+  const items = [{ ...voteOf(healthy, 'itag-3'), user: 'another' }];
+  await store.commit([{ shard: sick.shard, producer: 'p', sequence: 2, items }], rules);
+
+  const part = await store.peek({ entities: 10, votes: 1 });
+  const whole = await store.peek({ entities: 10, votes: 10 });
+  await store.close();
+
+  assert.equal(pluck(part.votes, 'itag'), ['itag-2']);
+  assert.equal(part.entities, [], 'the third vote counts in these totals');
+  assert.equal(pluck(whole.votes, 'itag'), ['itag-2', 'itag-3']);
+  assert.is(whole.entities.length, 2);
 });
 
 test('a flipped bit of a last vote refuses a second vote, instead of counting it', async () => {
