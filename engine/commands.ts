@@ -36,7 +36,7 @@ import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items
 import type { HotState, LazyState } from './entity/state.ts';
 import { computeVotesMax, computeWaitEndMs, selectWindow } from './entity/votes.ts';
 import { createDamageError, DomainError } from './errors.ts';
-import { deliverAdjustments, toFactsItem } from './flush/delivery.ts';
+import { deliverAdjustmentsOf, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
 import { computeShard, type EntityKind, type EntityRef, type Shard, type Target, toAddress } from './ids.ts';
 import { limits } from './limits.ts';
@@ -87,7 +87,7 @@ export const createCommands = (core: CommandCore): Commands => ({
   waitForFlush: (kind, id) => core.flusher.waitForFlush(findShard(core, kind, id)),
   flushEarly: (kind, id) => core.flusher.flushEarly(findShard(core, kind, id)),
   refreshFacts: (kind, id) => refreshFacts(core, { kind, id }),
-  deliverAdjustments: (kind, id) => deliverOpenAdjustments(core, { kind, id }),
+  deliverAdjustments: (kind, id) => deliverAdjustmentsOf(toDeliveryParts(core), { kind, id }),
   suspectStale: () => core.stalenessPoller.suspectStale(),
 });
 
@@ -331,12 +331,4 @@ const refreshFacts = async (core: CommandCore, target: Target): Promise<void> =>
   const [row] = await core.ledger.find([target]);
   if (row === null || row === undefined) return;
   await sendOrInitialise(core, toFactsItem(row, core.clock.nowMs()));
-};
-
-/** Delivers the entity's open adjustments; if the ledger does not have the entity, all open ones. */
-const deliverOpenAdjustments = async (core: CommandCore, target: Target): Promise<void> => {
-  const [row] = await core.ledger.find([target]);
-  const parts = toDeliveryParts(core);
-  let delivered: number = limits.adjustmentsPerRound;
-  while (delivered === limits.adjustmentsPerRound) delivered = await deliverAdjustments(parts, row?.ref);
 };

@@ -107,7 +107,7 @@ const wireParts = (parts: EngineParts): WiredEngine => {
       const delivery = toDeliveryParts(core);
       const edits = deliverEdits(delivery, clock.nowMs());
       const adjustments = deliverAdjustments(delivery);
-      // Waits for both even if one fails: no delivery may still run when the next round begins.
+      // As in `deliverEdits`.
       await Promise.allSettled([edits, adjustments]);
       await edits;
       return adjustments;

@@ -250,10 +250,16 @@ export interface EditLedger {
   markEditsSent(edits: readonly Edit[]): Promise<void>;
 }
 
+/** The adjustments of one listing, and of deleted listings with its id. */
+export interface AdjustmentScope extends Target {
+  /** Only those behind this id of the ledger. */
+  readonly afterId?: number;
+}
+
 /** Decisions about past votes that the ledger must deliver to the hot store. */
 export interface AdjustmentLedger {
-  /** Adjustments that are not marked as delivered, oldest first; `target` selects one listing. */
-  listAdjustments(limit: number, target?: EntityRef): Promise<readonly Adjustment[]>;
+  /** Adjustments that are not marked as delivered, oldest first; those of all listings without `scope`. */
+  listAdjustments(limit: number, scope?: AdjustmentScope): Promise<readonly Adjustment[]>;
   markAdjustmentsDelivered(ids: readonly number[]): Promise<void>;
 }
 

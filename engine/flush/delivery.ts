@@ -7,7 +7,7 @@
  */
 
 import type { Decision, FactsItem, Item } from '../entity/items.ts';
-import type { EntityRef } from '../ids.ts';
+import type { Target } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Adjustment, AdjustmentLedger, EditLedger, LedgerEntity, LedgerReader } from '../ports.ts';
 
@@ -18,9 +18,25 @@ export interface DeliveryParts {
 }
 
 /** Delivers up to `limits.adjustmentsPerRound` open adjustments. Resolves to how many were acknowledged. */
-export const deliverAdjustments = async (parts: DeliveryParts, target?: EntityRef): Promise<number> => {
-  const open = await parts.ledger.listAdjustments(limits.adjustmentsPerRound, target);
-  if (open.length === 0) return 0;
+export const deliverAdjustments = async (parts: DeliveryParts): Promise<number> =>
+  deliverInOrder(parts, await parts.ledger.listAdjustments(limits.adjustmentsPerRound));
+
+/**
+ * Delivers all open adjustments of a listing, each once: an acknowledged one stays open until the flushed
+ * totals contain it.
+ */
+export const deliverAdjustmentsOf = async (parts: DeliveryParts, target: Target): Promise<void> => {
+  let afterId = 0;
+  let open: readonly Adjustment[];
+  do {
+    open = await parts.ledger.listAdjustments(limits.adjustmentsPerRound, { ...target, afterId });
+    await deliverInOrder(parts, open);
+    afterId = open.at(-1)?.id ?? afterId;
+  } while (open.length === limits.adjustmentsPerRound);
+};
+
+/** Delivers adjustments, of each listing up to the first that the store does not take. */
+const deliverInOrder = async (parts: DeliveryParts, open: readonly Adjustment[]): Promise<number> => {
   const stuck = new Set<number>();
   const delivered: number[] = [];
   for (const adjustment of open) {
@@ -52,7 +68,10 @@ export const deliverEdits = async ({ ledger, send }: DeliveryParts, nowMs: numbe
   const sendFacts = async (row: LedgerEntity | null): Promise<void> => {
     if (row !== null) await send(toFactsItem(row, nowMs));
   };
-  await Promise.all(rows.map(sendFacts));
+  const sent = rows.map(sendFacts);
+  // Waits for all even if one fails: none may still run when the next round begins.
+  await Promise.allSettled(sent);
+  await Promise.all(sent);
   await ledger.markEditsSent(edits);
 };
 

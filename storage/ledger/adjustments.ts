@@ -17,7 +17,7 @@ import {
   toAddress,
 } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
-import type { Adjustment } from '../../engine/ports.ts';
+import type { Adjustment, AdjustmentScope } from '../../engine/ports.ts';
 import { buildRows, type Queryable, type Transaction } from '../sql/client.ts';
 import { readValue } from '../sql/rows.ts';
 import { markDueByReleases } from './due-reminders.ts';
@@ -51,17 +51,19 @@ const toAdjustment = (row: AdjustmentRow): Adjustment => {
   return { id: row.id, item: { kind: 'adjust', target, sequence: row.sequence, ...change } };
 };
 
-/** Reads open adjustments, oldest first; those of one listing if `target` is given. */
+/** Reads open adjustments, oldest first; those of all listings without `scope`. */
 export const selectOpenAdjustments = async (
   sql: Queryable,
   limit: number,
-  target?: EntityRef,
+  scope?: AdjustmentScope,
 ): Promise<readonly Adjustment[]> => {
+  const ofOne =
+    scope && sql`and kind = ${scope.kind} and entity_id = ${scope.id} and id > ${scope.afterId ?? 0}`;
   const rows = await sql<AdjustmentRow[]>`
     select id, incarnation, kind, entity_id, action, sequence, payload,
       (select number from store_shards) as shard_count
     from adjustments
-    where settled_at is null ${target ? sql`and incarnation = ${target.incarnation}` : sql``}
+    where settled_at is null ${ofOne ?? sql``}
     order by id limit ${limit}`;
   return rows.map(toAdjustment);
 };

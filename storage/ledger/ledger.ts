@@ -6,14 +6,8 @@
  * and a deleted listing stays deleted. A flush of an outdated generation is refused. Every rejection is a
  * `StorageError`. The counted columns are those of totals.ts.
  */
-import {
-  createEntityRef,
-  type EntityKind,
-  type EntityRef,
-  type Incarnation,
-  type Shard,
-} from '../../engine/ids.ts';
-import type { Backlog, Edit, Ledger, LedgerEntity, OutboxVote } from '../../engine/ports.ts';
+import { createEntityRef, type EntityKind, type Incarnation, type Shard } from '../../engine/ids.ts';
+import type { AdjustmentScope, Backlog, Edit, Ledger, LedgerEntity, OutboxVote } from '../../engine/ports.ts';
 import { createBatchLoader } from '../../engine/tools/batch-loader.ts';
 import { formatTexts, type Queryable, retrySerializable, type Sql, type Transaction } from '../sql/client.ts';
 import { asStorage, bindStorage } from '../sql/errors.ts';
@@ -177,9 +171,9 @@ const readDeliveries = async (sql: Sql): Promise<Deliveries> => {
 const listEdits = async (state: LedgerState, limit: number): Promise<readonly Edit[]> =>
   (await lookForDeliveries(state)).edits ? selectEdits(state.sql, limit) : [];
 
-const listAdjustments = async (state: LedgerState, limit: number, target?: EntityRef) => {
-  if (target === undefined && !(await lookForDeliveries(state)).adjustments) return [];
-  return selectOpenAdjustments(state.sql, limit, target);
+const listAdjustments = async (state: LedgerState, limit: number, scope?: AdjustmentScope) => {
+  if (scope === undefined && !(await lookForDeliveries(state)).adjustments) return [];
+  return selectOpenAdjustments(state.sql, limit, scope);
 };
 
 const targetsPerStatement = 500;

@@ -271,6 +271,32 @@ test('voiding votes subtracts them from the total and ends the wait of the voter
   assert.is((await world.until(voteOn(world, 'u'))).kind, 'voted');
 });
 
+test('the adjustments of a listing are delivered once, although they stay open until a flush', async () => {
+  const users = Array.from({ length: limits.adjustmentsPerRound + 1 }, (_, number) => `user-${number}`);
+  await world.until(Promise.all(users.map((user) => voteOn(world, user))));
+  await world.until(world.engine.waitForFlush('bot', 'a'));
+  await world.pass(100);
+  for (const itag of world.ledger.votes.keys()) world.ledger.voidVote(itag, 'operator');
+
+  await world.until(world.engine.deliverAdjustments('bot', 'a'));
+
+  assert.is(itemsOf(world, 'adjust').length, users.length);
+  assert.is(readNow(world).state.upvotes, 0);
+});
+
+test('a removal is delivered without the adjustments of other listings', async () => {
+  world.ledger.list('bot', 'other');
+  await world.until(voteOn(world, 'u', 'other'));
+  await world.until(world.engine.waitForFlush('bot', 'other'));
+  await world.pass(100);
+  for (const itag of world.ledger.votes.keys()) world.ledger.voidVote(itag, 'operator');
+  world.ledger.remove(ref);
+
+  await world.until(world.engine.deliverAdjustments('bot', 'a'));
+
+  assert.equal([itemsOf(world, 'forget').length, itemsOf(world, 'adjust').length], [1, 0]);
+});
+
 test('a removed entity is gone as soon as its removal is delivered', async () => {
   await world.until(voteOn(world, 'u'));
   world.ledger.remove(ref);

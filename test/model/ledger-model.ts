@@ -9,10 +9,11 @@
 import type { AdjustItem, CastVote, ShardPosition } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type Facts, type Totals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
-import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
+import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard, Target } from '../../engine/ids.ts';
 import { newShardCount, toAddress } from '../../engine/ids.ts';
 import type {
   Adjustment,
+  AdjustmentScope,
   Backlog,
   DirtyEntity,
   Edit,
@@ -118,7 +119,7 @@ const createPort = (state: State): Ledger => {
     readGenerations: () => run('readGenerations', () => [...state.generations]),
     readFlushedPositions: () => run('readFlushedPositions', () => [...state.places]),
     takeGeneration: (shards, atLeast) => run('takeGeneration', () => takeGeneration(state, shards, atLeast)),
-    listAdjustments: (limit, target) => run('listAdjustments', () => listOpen(state, limit, target)),
+    listAdjustments: (limit, scope) => run('listAdjustments', () => listOpen(state, limit, scope)),
     markAdjustmentsDelivered: (ids) => run('markAdjustmentsDelivered', () => markDelivered(state, ids)),
   };
 };
@@ -295,11 +296,13 @@ const takeGeneration = (state: State, shards: readonly Shard[], atLeast: number)
   return generation;
 };
 
-const listOpen = (state: State, limit: number, target?: EntityRef): readonly Adjustment[] =>
+const isInScope = (id: number, target: Target, scope: AdjustmentScope): boolean =>
+  target.kind === scope.kind && target.id === scope.id && id > (scope.afterId ?? 0);
+
+const listOpen = (state: State, limit: number, scope?: AdjustmentScope): readonly Adjustment[] =>
   state.adjustments
-    .filter(
-      ({ item, isDelivered }) => !isDelivered && (!target || item.target.incarnation === target.incarnation),
-    )
+    .filter(({ isDelivered }) => !isDelivered)
+    .filter(({ id, item }) => scope === undefined || isInScope(id, item.target, scope))
     .slice(0, limit)
     .map(({ id, item }) => ({ id, item }));
 

@@ -182,8 +182,8 @@ export const ledgerOverWire = (wire: Wire, ledger: Ledger): Ledger => ({
   readGenerations: () => overWire(wire, 'ledger generations', () => ledger.readGenerations()),
   takeGeneration: (shards, atLeast) =>
     overWire(wire, 'nextGeneration', () => ledger.takeGeneration(shards, atLeast)),
-  listAdjustments: (limit, target) =>
-    overWire(wire, 'adjustments', () => ledger.listAdjustments(limit, target)),
+  listAdjustments: (limit, scope) =>
+    overWire(wire, 'adjustments', () => ledger.listAdjustments(limit, scope)),
   markAdjustmentsDelivered: (ids) =>
     overWire(wire, 'adjustmentsSettled', () => ledger.markAdjustmentsDelivered(ids)),
 });

@@ -4,7 +4,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AdjustItem, Decision, Item } from '../../../engine/entity/items.ts';
-import { deliverAdjustments, deliverEdits } from '../../../engine/flush/delivery.ts';
+import {
+  type DeliveryParts,
+  deliverAdjustments,
+  deliverAdjustmentsOf,
+  deliverEdits,
+} from '../../../engine/flush/delivery.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { Adjustment, Ledger } from '../../../engine/ports.ts';
@@ -41,12 +46,10 @@ const createWorld = (open: readonly Adjustment[]): World => {
     delivered,
     decide: () => ({ kind: 'applied' }),
     ledger: {
-      listAdjustments: async (limit, target) =>
+      listAdjustments: async (limit, scope) =>
         open
-          .filter(
-            ({ id, item }) =>
-              !delivered.includes(id) && (!target || item.target.incarnation === target.incarnation),
-          )
+          .filter(({ id }) => !delivered.includes(id) && id > (scope?.afterId ?? 0))
+          .filter(({ item }) => scope === undefined || item.target.id === scope.id)
           .slice(0, limit),
       markAdjustmentsDelivered: async (ids) => {
         delivered.push(...ids);
@@ -55,18 +58,15 @@ const createWorld = (open: readonly Adjustment[]): World => {
   };
 };
 
-const run = (world: World, target?: EntityRef): Promise<number> =>
-  deliverAdjustments(
-    {
-      ledger: world.ledger as Ledger,
-      send: async (item) => {
-        const sequence = item.kind === 'adjust' ? (item as AdjustItem).sequence : item.kind;
-        world.sent.push(`${item.target.id} ${sequence}`);
-        return world.decide(item);
-      },
-    },
-    target,
-  );
+const toParts = (world: World): DeliveryParts => ({
+  ledger: world.ledger as Ledger,
+  send: async (item) => {
+    const sequence = item.kind === 'adjust' ? (item as AdjustItem).sequence : item.kind;
+    world.sent.push(`${item.target.id} ${sequence}`);
+    return world.decide(item);
+  },
+});
+const run = (world: World): Promise<number> => deliverAdjustments(toParts(world));
 
 const one = botRef('one', 1);
 const two = botRef('two', 2);
@@ -131,14 +131,14 @@ test('an incarnation that is stuck does not block a later one of the same id', a
 test('delivery can be limited to one listing', async () => {
   const world = createWorld([adjust(1, one, 1), adjust(2, two, 1)]);
 
-  await run(world, two);
+  await deliverAdjustmentsOf(toParts(world), two);
 
   assert.equal(world.sent, ['two 1']);
 });
 
 test('a round is bounded', async () => {
   const many = Array.from({ length: limits.adjustmentsPerRound + 1 }, (_, index) =>
-    adjust(index, one, index),
+    adjust(index + 1, one, index),
   );
   const world = createWorld(many);
 
@@ -156,6 +156,24 @@ test('if the store does not answer, nothing is marked as delivered', async () =>
 
   assert.is(failed, 'no answer');
   assert.equal(world.delivered, []);
+});
+
+test('a delivery of facts that fails ends after all that it sent', async () => {
+  const ledger = createLedgerModel();
+  for (const id of ['a', 'b']) ledger.edit(ledger.list('bot', id), { voteBanned: true });
+  const { promise: slow, resolve: answer } = Promise.withResolvers<Decision>();
+  const send = (item: Item) => (item.target.id === 'a' ? Promise.reject(new Error('away')) : slow);
+  let hasEnded = false;
+  const delivery = deliverEdits({ ledger: ledger.port, send }, 5)
+    .catch(String)
+    .finally(() => {
+      hasEnded = true;
+    });
+  await new Promise(setImmediate);
+  assert.is(hasEnded, false);
+  answer({ kind: 'applied' } as Decision);
+
+  assert.is(await delivery, 'Error: away');
 });
 
 test('edited facts are sent until they are acknowledged, and not for deleted listings', async () => {

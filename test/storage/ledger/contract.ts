@@ -227,6 +227,12 @@ const claimAcknowledging = (claims: Claims, open: () => World): void => {
     await world.voidVote(itagOf(502), 'operator');
     const ids = (await world.ledger.listAdjustments(10, ref)).map(({ id }) => id);
     assert.is(ids.length, 2);
+    const [first, last] = ids;
+    const next = await world.ledger.listAdjustments(10, { ...ref, afterId: first as number });
+    assert.equal(
+      next.map(({ id }) => id),
+      [last],
+    );
 
     await world.ledger.markAdjustmentsDelivered(ids);
     assert.is((await world.ledger.listAdjustments(10, ref)).length, 2);
