@@ -367,6 +367,12 @@ export const mirrorSessions = (options: MirrorOptions) => {
       if (outcome === 'created') await fillNew(state, session).catch(() => undefined);
       return outcome;
     },
+    insertOnce: async (session, rules) => {
+      const outcome = await sessions.insertOnce(session, rules);
+      const isNew = outcome.kind === 'created' && outcome.replayed !== true;
+      if (isNew) await fillNew(state, session).catch(() => undefined);
+      return outcome;
+    },
     remove: (target, id) => remove(state, target, id),
   };
   return {

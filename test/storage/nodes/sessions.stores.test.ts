@@ -3,13 +3,14 @@
  * it (I17).
  * Time limit: 240 s.
  */
-import { randomInt } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import { assertExcludes, assertIncludes } from '../../support/assert-includes.ts';
 import { until } from '../../support/until.ts';
+import { newSession } from '../catalogue/directory.ts';
 import { awaitTrust, type Minted, mintKnown, openPair, target } from './world.ts';
 
 const test = suite('sessions of several nodes');
@@ -72,6 +73,19 @@ test('Redis stores no secret of a session', async () => {
 
   assertIncludes(text, minted.id);
   assertExcludes(text, minted.token.slice(-49));
+});
+
+test('a session minted with an idempotency key is copied to Redis, by a repeat it is not', async () => {
+  const session = newSession({ target });
+  const once = { scope: randomBytes(32), caller: 'user robin', fingerprint: randomBytes(32) };
+  const key = `rollcall:session:${session.tokenHash.toString('hex')}`;
+
+  await one.sessions.insertOnce(session, { apiSessionsMax: 10_000, once });
+  assertIncludes((await admin.get(key)) ?? '', session.id);
+  await admin.del(key);
+  await one.sessions.insertOnce(session, { apiSessionsMax: 10_000, once });
+
+  assert.is(await admin.get(key), null);
 });
 
 test('a revoke reaches the other node', async () => {
