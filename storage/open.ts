@@ -98,17 +98,26 @@ type OpenStores = Omit<Stores, 'close'>;
 type Undo = (() => Promise<void> | void)[];
 type OpenAll = (config: StoresConfig, options: StoresOptions, undo: Undo) => Promise<OpenStores>;
 
+/** Closes all, also after one could not be closed; then rejects with the first failure. */
 const closeAll = async (undo: Undo): Promise<void> => {
-  for (const closeOne of undo.splice(0).reverse()) await closeOne();
+  const failures: unknown[] = [];
+  for (const closeOne of undo.splice(0).reverse()) {
+    try {
+      await closeOne();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 };
 
 /** Closes what was opened, the last first: at the end, or when the opening fails. */
-const openUndoable = async (open: (undo: Undo) => Promise<OpenStores>): Promise<Stores> => {
+export const openUndoable = async (open: (undo: Undo) => Promise<OpenStores>): Promise<Stores> => {
   const undo: Undo = [];
   try {
     return { ...(await open(undo)), close: () => closeAll(undo) };
   } catch (error) {
-    await closeAll(undo);
+    await closeAll(undo).catch(() => undefined);
     throw error;
   }
 };

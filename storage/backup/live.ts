@@ -122,6 +122,21 @@ const readHeader = async (
 
 const brokenOff = 'The connection to the node ended before the copy was complete. Nothing was written.';
 
+/** Reads `first` and then the input, in pieces of at most `left` bytes. Rejects at its end. */
+const createPieceReader = (input: AsyncIterator<Uint8Array>, first: Uint8Array) => {
+  let chunk = first;
+  return async (left: number): Promise<Uint8Array> => {
+    if (chunk.length === 0) {
+      const next = await input.next().catch(() => ({ done: true as const, value: undefined }));
+      if (next.done === true) throw new BackupError(brokenOff);
+      chunk = next.value;
+    }
+    const piece = chunk.subarray(0, left);
+    chunk = chunk.subarray(piece.length);
+    return piece;
+  };
+};
+
 /**
  * Writes the packs of a copy into `folder`, synced and checked. `onBytes` gets the bytes so far and in all.
  * Rejects with a `BackupError` when the copy is incomplete or damaged; the caller removes the folder.
@@ -133,28 +148,25 @@ export const receiveCopy = async (
 ): Promise<StoreCopy> => {
   const input = chunks[Symbol.asyncIterator]();
   const { copy, rest } = await readHeader(input);
+  const readPiece = createPieceReader(input, rest);
   const total = sumBytes(copy.hot) + sumBytes(copy.sql);
-  let chunk = rest;
   let done = 0;
   for (const part of parts) {
     const contents = copy[part];
     if (contents === undefined) continue;
     const path = join(folder, `${part}.pack`);
     const file = await open(path, 'wx', 0o600);
-    for (let left = sumBytes(contents); left > 0; ) {
-      if (chunk.length === 0) {
-        const next = await input.next().catch(() => ({ done: true as const, value: undefined }));
-        if (next.done === true) throw new BackupError(brokenOff);
-        chunk = next.value;
+    try {
+      for (let left = sumBytes(contents); left > 0; ) {
+        const piece = await readPiece(left);
+        await file.writeFile(piece);
+        left -= piece.length;
+        done += piece.length;
+        onBytes(done, total);
       }
-      const piece = chunk.subarray(0, left);
-      await file.writeFile(piece);
-      chunk = chunk.subarray(piece.length);
-      left -= piece.length;
-      done += piece.length;
-      onBytes(done, total);
+    } finally {
+      await file.close();
     }
-    await file.close();
     await syncPath(path, false);
     await checkPack(path, contents);
   }

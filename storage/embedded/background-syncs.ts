@@ -31,7 +31,10 @@ export const syncFiles = async (paths: readonly string[]): Promise<void> => {
     const descriptor = await openWhenPossible(path);
     // Postgres syncs a file under its new name, too, after it renamed it.
     if (descriptor === null) continue;
-    await promisify(fdatasync)(descriptor);
-    closeSync(descriptor);
+    try {
+      await promisify(fdatasync)(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
   }
 };

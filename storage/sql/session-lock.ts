@@ -17,7 +17,6 @@ export interface SessionLockOptions {
   readonly onLost: () => void;
 }
 
-/** The server may need as long to notice that a killed process is gone. */
 const takeMsMax = 3_000;
 const retryMs = 250;
 
@@ -35,6 +34,19 @@ const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
     select pg_try_advisory_lock(${locks.session}) as taken, set_config('tcp_keepalives_idle', '30', false),
       set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)`;
   return row?.taken === true;
+};
+
+/** Waits for the lock as long as the server may need to notice that a killed process is gone. */
+const waitForLock = async (sql: postgres.Sql): Promise<void> => {
+  const endMs = performance.now() + takeMsMax;
+  while (!(await tryLock(sql))) {
+    if (performance.now() > endMs)
+      throw new Error(
+        'Another process uses the database of DATABASE_URL without REDIS_URL, and only one may. Stop it, ' +
+          'or name another database.',
+      );
+    await pause(retryMs);
+  }
 };
 
 /** Takes the lock again after the connection ended. The former session may still have it for a while. */
@@ -62,16 +74,11 @@ export const takeSessionLock = async (url: string, options: SessionLockOptions) 
     onclose: () => void (state.released || retake(state)),
   });
   const state: LockState = { ...options, sql, released: false, taking: true };
-  const endMs = performance.now() + takeMsMax;
-  while (!(await tryLock(sql))) {
-    if (performance.now() > endMs) {
-      await sql.end({ timeout: 0 });
-      throw new Error(
-        'Another process uses the database of DATABASE_URL without REDIS_URL, and only one may. Stop it, ' +
-          'or name another database.',
-      );
-    }
-    await pause(retryMs);
+  try {
+    await waitForLock(sql);
+  } catch (error) {
+    await sql.end({ timeout: 0 });
+    throw error;
   }
   state.taking = false;
   return {
