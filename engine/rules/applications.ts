@@ -97,7 +97,7 @@ const botRules: Readonly<Record<string, BotRule>> = {
   },
 };
 
-/** The rule of a position that is about a bot; `null` for other positions. */
+/** Finds the rule of a position that is about a bot; `null` for other positions. */
 export const findBotRule = (position: string): BotRule | null =>
   Object.hasOwn(botRules, position) ? (botRules[position] as BotRule) : null;
 

@@ -24,7 +24,7 @@ export const rankedKinds = ['bot', 'server'] as const satisfies readonly RankedK
 export type BoardName = (typeof boardsByKind)['bot'][number];
 export const boardNames: readonly BoardName[] = boardsByKind.bot;
 
-/** The board of this name, `null` when listings of this kind have no such board. */
+/** Finds the board of this name, `null` when listings of this kind have no such board. */
 export const findBoard = (kind: RankedKind, name: string): BoardName | null =>
   (boardsByKind[kind] as readonly BoardName[]).find((board) => board === name) ?? null;
 
@@ -72,7 +72,7 @@ export interface Rank {
   readonly exact: boolean;
 }
 
-/** How many listings are above `score`; between two scores of the table, the largest possible number. */
+/** Counts the listings above `score`; between two scores of the table, the largest possible number. */
 const countAbove = ({ listings, scores, above }: ScoreCounts, score: number): number => {
   let [low, high] = [0, scores.length];
   while (low < high) {
@@ -84,8 +84,8 @@ const countAbove = ({ listings, scores, above }: ScoreCounts, score: number): nu
 };
 
 /**
- * The rank of a listing; `null` when it has none. `score` is its present one, `null` when it does not
- * qualify.
+ * Computes the rank of a listing; `null` when it has none. `score` is its present one, `null` when it does
+ * not qualify.
  */
 export const computeRank = (
   { places, index, counts }: Edition,
@@ -103,12 +103,12 @@ export const computeRank = (
 
 const roundDown = (value: number, digits: number): number => Math.floor(value * 10 ** digits) / 10 ** digits;
 
-/** The score of a place as clients see it: a heat as the weight that is left at the time of the edition. */
+/** Converts a place's score to what clients see: a heat to the weight left at the time of the edition. */
 export const toShownScore = (board: BoardName, score: number, editionMs: number): number => {
   if (board === 'uptime') return roundDown(score, 3);
   if (board !== 'trending' && board !== 'newcomers') return score;
   return Math.round(2 ** (score - toHalfLives(editionMs)) * 100) / 100;
 };
 
-/** A time in half-lives since `heatEpochMs`. */
+/** Converts a time to half-lives since `heatEpochMs`. */
 export const toHalfLives = (atMs: number): number => (atMs - heatEpochMs) / halfLifeMs;

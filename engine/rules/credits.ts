@@ -18,7 +18,7 @@ export interface CreditTier {
   readonly cents: bigint;
 }
 
-/** How many of `votes` fall into each tier; an empty list if there are no tiers. */
+/** Computes how many of `votes` fall into each tier; an empty list if there are no tiers. */
 export const splitIntoTiers = (tiers: readonly CreditTier[], votes: bigint): readonly bigint[] => {
   let left = votes;
   return tiers.map((tier, index) => {
@@ -29,7 +29,7 @@ export const splitIntoTiers = (tiers: readonly CreditTier[], votes: bigint): rea
   });
 };
 
-/** How many of `votes` fall into each tier if `redeemed` votes were redeemed earlier this month. */
+/** Computes how many of `votes` fall into each tier if `redeemed` were redeemed earlier this month. */
 export const computeTierSlices = (
   tiers: readonly CreditTier[],
   votes: bigint,
@@ -39,7 +39,7 @@ export const computeTierSlices = (
   return splitIntoTiers(tiers, redeemed + votes).map((taken, index) => taken - (before[index] ?? 0n));
 };
 
-/** The value of `votes` in cents if `redeemed` votes were redeemed earlier this month. */
+/** Computes the value of `votes` in cents if `redeemed` votes were redeemed earlier this month. */
 export const computeValueCents = (tiers: readonly CreditTier[], votes: bigint, redeemed: bigint): bigint =>
   computeTierSlices(tiers, votes, redeemed).reduce(
     (worth, taken, index) => worth + taken * (tiers[index]?.cents ?? 0n),

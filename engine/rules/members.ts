@@ -73,7 +73,7 @@ export const findMissing = (
   return needed.find((id) => !isUsable(id)) ?? null;
 };
 
-/** The permissions in catalogue order, each once; drops ids that are no longer permissions. */
+/** Sorts permissions in catalogue order, each once; drops ids that are no longer permissions. */
 const sortPermissions = (ids: readonly string[]): readonly Permission[] =>
   permissionCatalogue.map(({ id }) => id).filter((id) => ids.includes(id));
 
@@ -108,7 +108,7 @@ export const decideAddition = (
   return { kind: 'add', permissions: sortPermissions(added.permissions) };
 };
 
-/** The permissions that an edit needs; none for members who only change their own `mentionable`. */
+/** Lists the permissions that an edit needs; none for members who only change their own `mentionable`. */
 const listNeededForEdit = (member: Member, change: MemberChange, own: boolean): readonly Permission[] => {
   const changed = change.permissions === null ? [] : listChanged(member.permissions, change.permissions);
   const changesHolder = change.dataHolder !== null && change.dataHolder !== member.dataHolder;

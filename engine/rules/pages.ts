@@ -24,5 +24,5 @@ export const parsePageNumber = (text: string | undefined): number | null => {
   return page < 1 ? null : Math.min(page, pageMax);
 };
 
-/** The number of rows before the page. */
+/** Computes the number of rows before the page. */
 export const computeOffset = (page: number, rowsPerPage: number): number => (page - 1) * rowsPerPage;

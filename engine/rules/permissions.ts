@@ -72,7 +72,7 @@ const known: ReadonlySet<string> = new Set(permissionCatalogue.map(({ id }) => i
 
 export const isPermission = (id: string): id is Permission => known.has(id);
 
-/** The granted permissions in catalogue order; `owner` implies all. Drops unknown ids. */
+/** Lists the granted permissions in catalogue order; `owner` implies all. Drops unknown ids. */
 export const expandPermissions = (granted: readonly string[]): readonly Permission[] =>
   permissionCatalogue.map(({ id }) => id).filter((id) => granted.includes(id) || granted.includes('owner'));
 

@@ -6,7 +6,7 @@ import type { PresenceStatus } from '../entity/state.ts';
 /** Without a posted status, a bot with stats this recent is `online`. */
 export const presenceFreshMs = 24 * 3_600_000;
 
-/** The last posted status; without one, `online` if stats came within a day, else `offline`. */
+/** Returns the last posted status; without one, `online` if stats came within a day, else `offline`. */
 export const computePresence = (
   posted: { readonly status: PresenceStatus | ''; readonly lastStatsPostMs: number },
   nowMs: number,

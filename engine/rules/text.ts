@@ -13,7 +13,7 @@ export const refusedInNames = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2
 const invisible = /^[\p{Z}\p{C}]$/u;
 const visible = /[^\p{Z}\p{C}]/u;
 
-/** The index after the last visible character. `text` must have one. */
+/** Finds the index after the last visible character. `text` must have one. */
 const findVisibleEnd = (text: string): number => {
   let end = text.length;
   for (;;) {
@@ -30,7 +30,7 @@ export const countCodePoints = (text: string): number => {
   return count;
 };
 
-/** The text's length in Unicode code points without white space and invisible characters at both ends. */
+/** Counts the text's Unicode code points without white space and invisible characters at both ends. */
 export const measureVisibleLength = (text: string): number => {
   const start = text.search(visible);
   return start === -1 ? 0 : countCodePoints(text.slice(start, findVisibleEnd(text)));
@@ -44,5 +44,5 @@ export const isVisiblyLong = (text: string, min: number): boolean => {
   return measureVisibleLength(text) >= min;
 };
 
-/** Printable ASCII except the space. */
+/** Whether it is printable ASCII except the space. */
 const isPlain = (unit: number): boolean => unit > 0x20 && unit < 0x7f;

@@ -28,7 +28,7 @@ const idLike = /^(\d{15,}|[0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 /** Converts a code to lower case, in which codes are compared and stored. */
 export const foldVanityCode = (code: string): string => code.toLowerCase();
 
-/** A message that says why a folded code is not allowed; `null` if it is. */
+/** Returns a message that says why a folded code is not allowed; `null` if it is. */
 export const findVanityCodeFault = (code: string): string | null => {
   if (!shape.test(code)) return 'must be 2 to 32 characters of a-z, 0-9, "-" and "_"';
   if (idLike.test(code)) return 'must not look like an id';

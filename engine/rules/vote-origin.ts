@@ -46,10 +46,10 @@ const cachedAgentsMax = 500;
 export const packHash = (hash: string, digits: number = hashDigits): string =>
   hash.startsWith('-') ? `1${hash.slice(1).padStart(digits - 1, '0')}` : `0${hash.padStart(digits - 1, '0')}`;
 
-/** The inverse of `packHash`; the result may have leading zeros. */
+/** Reverses `packHash`; the result may have leading zeros. */
 export const unpackHash = (packed: string): string => `${packed[0] === '1' ? '-' : ''}${packed.slice(1)}`;
 
-/** The network that an address belongs to: an IPv4 /24, or the IPv6 /48 around its /64. */
+/** Finds the network that an address belongs to: an IPv4 /24, or the IPv6 /48 around its /64. */
 const toNetwork = (address: string): string => {
   const zerosAt = address.indexOf('::');
   if (zerosAt === -1) return `${address.slice(0, address.lastIndexOf('.'))}/24`;

@@ -6,9 +6,9 @@ const secondMs = 1_000;
 const halfSecondMs = 500;
 
 /**
- * The pause in whole ms, so that pauses of whole seconds end at a whole second of the monotonic time, and
- * others at a multiple of half a second: up to half of that shorter or longer than `pauseMs`. A pause below a
- * second stays as it is.
+ * Computes the pause in whole ms, so that pauses of whole seconds end at a whole second of the monotonic
+ * time, and others at a multiple of half a second: up to half of that shorter or longer than `pauseMs`. A
+ * pause below a second stays as it is.
  */
 export const alignPause = (pauseMs: number, monotonicMs: number): number => {
   if (pauseMs < secondMs) return pauseMs;
