@@ -133,18 +133,18 @@ export class StorageError extends Error {
   }
 }
 
-/** For a call that changed nothing. */
+/** Creates the error of a call that changed nothing. */
 export const createNotAppliedError = (
   operation: string,
   reason: StorageReason,
   detail?: string,
 ): StorageError => new StorageError(operation, { outcome: 'not_applied', reason, detail });
 
-/** For a call that failed before it changed anything, with what was thrown. */
+/** Creates the error of a call that failed before it changed anything, from what was thrown. */
 export const toNotAppliedError = (operation: string, reason: StorageReason, cause: unknown): StorageError =>
   new StorageError(operation, { outcome: 'not_applied', reason, cause, detail: String(cause) });
 
-/** For data that a store has and cannot read; nothing was changed. `detail` says which data. */
+/** Creates the error for data that a store has and cannot read, named in `detail`; nothing was changed. */
 export const createDamageError = (operation: string, detail: string): StorageError =>
   createNotAppliedError(operation, 'damaged', detail);
 
@@ -153,8 +153,8 @@ const awayReasons: readonly StorageReason[] = ['unreachable', 'busy', 'full', 'u
 export const isStoreAway = (error: unknown): boolean =>
   error instanceof StorageError && awayReasons.includes(error.reason);
 
-/** What was thrown, as an error. */
+/** Returns what was thrown, as an error. */
 export const toError = (thrown: unknown): Error =>
   thrown instanceof Error ? thrown : new Error(String(thrown));
-/** The message of what was thrown. */
+/** Returns the message of what was thrown. */
 export const toMessage = (thrown: unknown): string => toError(thrown).message;

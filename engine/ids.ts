@@ -38,13 +38,15 @@ const kindLetters: Record<EntityKind, string> = { bot: 'b', server: 's', team: '
 export const isEntityKind = (text: string): text is EntityKind =>
   (entityKinds as readonly string[]).includes(text);
 
-/** The id under which an entity is kept: the url of a pack is in lower case, other ids are as given. */
+/**
+ * Returns the id under which an entity is kept: the url of a pack is in lower case, other ids are as given.
+ */
 export const foldTargetId = (kind: string, id: string): string => (kind === 'pack' ? id.toLowerCase() : id);
 
 export const toIncarnation = (value: number): Incarnation => value as Incarnation;
 export const toShard = (value: number): Shard => value as Shard;
 
-/** All shards of a store with `count` of them, in their order from shard `start` on. */
+/** Lists all shards of a store with `count` of them, in their order from shard `start` on. */
 export const listAllShards = (count: number, start = 0): readonly Shard[] =>
   Array.from({ length: count }, (_, index) => toShard((start + index) % count));
 

@@ -281,8 +281,8 @@ const applyClick = (slot: CurrentSlot, visitor: string, context: ApplyContext): 
 };
 
 /**
- * A lost item that must not apply again. A click that the row includes was counted there, but the store may
- * have lost its visitor: it is written again, so that the visitor does not count twice.
+ * Skips a lost item that must not apply again. A click that the row includes was counted there, but the store
+ * may have lost its visitor: it is written again, so that the visitor does not count twice.
  */
 const skipLost = (slot: CurrentSlot, item: Item, { rules, visited }: ApplyContext): ItemOutcome => {
   const outcome = keepSlot(slot, contained);

@@ -18,7 +18,7 @@ export const isBefore = (one: ShardPosition, other: ShardPosition): boolean =>
 /** A prime below 2^40, so that every step stays exact in a double. */
 const modulus = 1_099_511_627_689;
 
-/** The last five characters of a producer's name, where names differ, as a number below 2^35. */
+/** Reads the last five characters of a producer's name, where names differ, as a number below 2^35. */
 const hashNameEnd = (producer: string): number => {
   let end = 0;
   for (let index = Math.max(0, producer.length - 5); index < producer.length; index++) {
@@ -27,7 +27,7 @@ const hashNameEnd = (producer: string): number => {
   return end;
 };
 
-/** The chain hash after a batch that changed something. */
+/** Computes the chain hash after a batch that changed something. */
 export const extendChainHash = (
   chainHash: number,
   { producer, sequence }: { producer: string; sequence: number },

@@ -125,10 +125,10 @@ const addToSums = (table: OpenTable, part: Part, sign: 1 | -1): void => {
   if (part.live) (table.live[presenceStatuses.indexOf(part.status)] as number) += sign;
 };
 
-/** Live parts of a table. */
+/** Counts the live parts of a table. */
 export const countLive = ({ live }: PartsTable): number => live.reduce((sum, count) => sum + count, 0);
 
-/** Live parts of a table that have not said that they are offline. */
+/** Counts the live parts of a table that have not said that they are offline. */
 const countRunning = (table: PartsTable): number => countLive(table) - (table.live[offline] as number);
 
 /**
@@ -140,7 +140,7 @@ const isHeldBack = (building: PartsTable, current: PartsTable): boolean =>
   countLive(building) === 0 ||
   (building.shardCount * 2 <= current.shardCount && countRunning(current) * 2 > current.shardCount);
 
-/** Why the building table comes into force now; `null` if it does not. */
+/** Finds why the building table comes into force now; `null` if it does not. */
 const findSwitch = ({ current, building, replaced, context }: PartsWork): PartsSwitch | null => {
   if (building === null || (current !== null && isHeldBack(building, current))) return null;
   if (building.seen === building.shardCount) return 'complete';
@@ -221,7 +221,7 @@ const buildList = (work: PartsWork, { shardCount }: PartsTable): string => {
   return entries.join(',');
 };
 
-/** The servers by shard id; `list` is the one before this item. */
+/** Lists the servers by shard id; `list` is the list before this item. */
 const renderList = (work: PartsWork, table: PartsTable, list: string): string => {
   if (work.servers.size === 0 && work.switched === null) return list;
   const entries = list.split(',');
@@ -256,8 +256,8 @@ export const judgeParts = (state: PartsHolder, context: PartsContext): PartsOutc
 };
 
 /**
- * The time of a post by the store's clock: at most now, and at most `limits.clockBehindMaxMs` ago, so that a
- * node's wrong clock makes no part stale. A post that the store lost keeps its original time.
+ * Computes the time of a post by the store's clock: at most now, and at most `limits.clockBehindMaxMs` ago,
+ * so that a node's wrong clock makes no part stale. A post that the store lost keeps its original time.
  */
 export const computePostedMs = (atMs: number, { nowMs, lost }: { nowMs: number; lost: boolean }): number =>
   Math.min(nowMs, lost ? atMs : Math.max(atMs, nowMs - limits.clockBehindMaxMs));
@@ -343,7 +343,7 @@ export const mergeParts = (
   };
 };
 
-/** The effects of ending the mode: a post of totals has the last word. */
+/** Lists the effects of ending the mode: a post of totals has the last word. */
 export const dropAllParts = ({ current, building }: PartsState): readonly PartsEffect[] =>
   [current, building].flatMap((table) =>
     table === null ? [] : [{ kind: 'drop_parts', shardCount: table.shardCount }],

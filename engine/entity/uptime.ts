@@ -13,11 +13,11 @@
 import type { Facts, Totals } from './state.ts';
 import type { UptimeRules } from './windows.ts';
 
-/** The number of multiples of `checkMs` in (fromMs, toMs]. */
+/** Counts the multiples of `checkMs` in (fromMs, toMs]. */
 const countChecks = (fromMs: number, toMs: number, checkMs: number): number =>
   toMs <= fromMs ? 0 : Math.floor(toMs / checkMs) - Math.floor(fromMs / checkMs);
 
-/** The number of checks in (fromMs, toMs] outside downtimes, which are disjoint and sorted, oldest first. */
+/** Counts the checks in (fromMs, toMs] outside downtimes, which are disjoint and sorted, oldest first. */
 const countChecksOutsideDowntime = (fromMs: number, toMs: number, rules: UptimeRules): number => {
   let count = countChecks(fromMs, toMs, rules.checkMs);
   for (let index = rules.downtimes.length - 1; index >= 0 && count > 0; index--) {

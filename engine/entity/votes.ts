@@ -31,23 +31,23 @@ export type VoteVerdict =
 
 const dayMs = 86_400_000;
 
-/** Friday 00:00 to Sunday 24:00 UTC. Day 0 of the epoch was a Thursday. */
+/** Whether it is Friday 00:00 to Sunday 24:00 UTC. Day 0 of the epoch was a Thursday. */
 export const isWeekend = (atMs: number): boolean => {
   const day = Math.floor(atMs / dayMs) % 7;
   return day >= 1 && day <= 3;
 };
 
-/** The window in force at `atMs`: premium before weekend before standard. */
+/** Selects the window in force at `atMs`: premium before weekend before standard. */
 export const selectWindow = (facts: Facts, atMs: number, windows: VoteWindows): VoteWindow => {
   if (facts.premiumUntilMs > atMs) return windows.premium;
   return isWeekend(atMs) ? windows.weekend : windows.standard;
 };
 
-/** The most votes that a request at `atMs` counts: only the store knows whether the entity is premium. */
+/** Computes the most votes that a request at `atMs` counts: only the store knows which entity is premium. */
 export const computeVotesMax = (atMs: number, { standard, premium, weekend }: VoteWindows): number =>
   Math.max(premium.perUser, (isWeekend(atMs) ? weekend : standard).perUser);
 
-/** The next time at which the window may change: Friday or Monday 00:00 UTC, or the end of premium. */
+/** Finds the next time when the window may change: Friday or Monday 00:00 UTC, or the end of premium. */
 const computeNextChangeMs = (facts: Facts, atMs: number): number => {
   let midnight = (Math.floor(atMs / dayMs) + 1) * dayMs;
   while (isWeekend(midnight) === isWeekend(atMs)) midnight += dayMs;
@@ -55,8 +55,9 @@ const computeNextChangeMs = (facts: Facts, atMs: number): number => {
 };
 
 /**
- * The first time from `atMs` at which a vote cast at `votedAtMs` no longer makes its voter wait, if the facts
- * do not change. It may be earlier than the end of the window in force at `atMs`, if a shorter window begins.
+ * Computes the first time from `atMs` at which a vote cast at `votedAtMs` no longer makes its voter wait, if
+ * the facts do not change. It may be earlier than the end of the window in force at `atMs`, if a shorter
+ * window begins.
  */
 export const computeWaitEndMs = (
   { facts, votedAtMs }: { facts: Facts; votedAtMs: number },
@@ -74,11 +75,11 @@ export const computeWaitEndMs = (
   return Math.max(atMs, latestMs);
 };
 
-/** The longest wait of all windows, in ms: an older vote makes no voter wait. */
+/** Computes the longest wait of all windows, in ms: an older vote makes no voter wait. */
 export const computeLongestWaitMs = (windows: VoteWindows): number =>
   Math.max(windows.standard.waitMs, windows.premium.waitMs, windows.weekend.waitMs);
 
-/** The time of the newest vote that makes its voter wait, 0 for none. */
+/** Finds the time of the newest vote that makes its voter wait, 0 for none. */
 export const findHoldingSinceMs = (votes: readonly LastVote[], releasedBeforeMs: number): number => {
   let sinceMs = 0;
   for (const vote of votes) {
@@ -105,7 +106,7 @@ export interface VoteContext {
   readonly windows: VoteWindows;
 }
 
-/** Why no voter's request is accepted, in the documented order; `null` if one may be. */
+/** Finds why no voter's request is accepted, in the documented order; `null` if one may be. */
 const findRefusal = ({ state: { facts }, atMs, nowMs }: VoteContext): VoteRefusal | null => {
   if (facts.voteBanned) return 'vote_banned';
   if (!facts.listed) return 'not_listed';
