@@ -227,7 +227,10 @@ const vote = (core: CommandCore, request: VoteRequest): Promise<VoteOutcome> =>
     ? Promise.reject(createOutboxFullError())
     : runCommand(core, new VoteCommand(core, request));
 
-/** Each vote becomes a row: a full outbox refuses votes until it is down to `outboxVotesLow` (I15). */
+/**
+ * Whether votes are refused, since each becomes a row (I15): from a full outbox on until it is down to
+ * `outboxVotesLow`.
+ */
 const isOutboxFull = (core: CommandCore): boolean => {
   const { votes } = core.flusher.getBacklogSize();
   if (votes >= limits.outboxVotesHigh) core.votesPaused = true;

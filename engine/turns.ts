@@ -136,7 +136,7 @@ export class Attempt<Result> implements Waiter {
 
 const ignore = (): void => {};
 
-/** The error for a turn without a decision. */
+/** Creates the error for a turn without a decision. */
 export const toFailureError = ({ outcome, code }: TurnFailure): DomainError => {
   const message =
     outcome === 'unknown'
@@ -197,7 +197,7 @@ export const sendOrInitialise = async (core: Core, item: Item): Promise<Decision
   return (await sendItem(core, item)).decision;
 };
 
-/** The parts that `flush/delivery.ts` needs to send the ledger's decisions to the store. */
+/** Selects the parts that `flush/delivery.ts` needs to send the ledger's decisions to the store. */
 export const toDeliveryParts = (core: Core): DeliveryParts => ({
   ledger: core.ledger,
   send: (item) => sendOrInitialise(core, item),
@@ -261,7 +261,7 @@ const recordMissedState = (registry: Registry, batch: Batch, { reply, index }: R
   registry.recordLatestState(address, () => ({ ref: findNewestTarget(batch, address), generation, state }));
 };
 
-/** The listing that a reply's state belongs to: the newest one in the batch at that address. */
+/** Finds the listing that a reply's state belongs to: the newest one in the batch at that address. */
 const findNewestTarget = (batch: Batch, address: EntityAddress): EntityRef =>
   batch.items
     .map(({ target }) => target)

@@ -103,7 +103,7 @@ const sendRecentVoters = async (
   }
 };
 
-/** The item that initialises an entity from a ledger row; `readUnder`: see `InitItem`. */
+/** Creates the item that initialises an entity from a ledger row; `readUnder`: see `InitItem`. */
 export const toInitItem = (row: LedgerEntity, readUnder: number): InitItem => ({
   kind: 'init',
   target: row.ref,

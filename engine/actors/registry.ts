@@ -212,7 +212,7 @@ const chooseNewer = (activated: ActivatedEntity, latest: LatestState | undefined
   return newer ? { ref, generation, state } : activated;
 };
 
-/** The error for an entity that does not exist. */
+/** Creates the error for an entity that does not exist. */
 export const createNotFoundError = (kind: EntityKind, id: string): DomainError =>
   new DomainError('not_found', `There is no ${kind} with the id ${JSON.stringify(id.slice(0, 64))}.`);
 

@@ -203,7 +203,7 @@ const markChanged = ({ registry, seen }: PollerState, shard: Shard, { now, chang
   seen.set(shard, now);
 };
 
-/** During a recheck readers wait: polls again after a short pause, unless another poll has begun. */
+/** Polls again after a short pause, unless another poll has begun: readers wait for the recheck. */
 const repeatPoll = (state: PollerState, pollNumber: number): void => {
   state.clock.after(limits.recheckPollMs, () => {
     if (!state.stopped && state.recheck !== null && state.poll === pollNumber) poll(state);

@@ -8,7 +8,7 @@
  */
 import { createHmac, hash } from 'node:crypto';
 
-/** The first 8 bytes as a signed decimal integer: a Redis intset stores 8 bytes, not 16 of text. */
+/** Computes the HMAC's first 8 bytes as a signed decimal: a Redis intset stores 8 bytes, not 16 of text. */
 export const computeVisitor = (secret: Uint8Array, clientAddress: string): string =>
   createHmac('sha256', secret).update(clientAddress).digest().readBigInt64BE(0).toString();
 
@@ -21,7 +21,7 @@ const digestBytes = 32;
 /** The longest text of an IPv6 address has 45 characters; longer input goes through `createHmac`. */
 const addressBytesMax = 64;
 
-/** HMAC's padded key, with room for the data to hash behind it. Only for keys of at most one block. */
+/** Pads a key as HMAC does, with room for the data to hash behind it. Only for keys of at most one block. */
 const padKey = (secret: Uint8Array, pad: number, roomBytes: number): Buffer => {
   const block = Buffer.alloc(blockBytes + roomBytes);
   for (let at = 0; at < blockBytes; at++) block[at] = (secret[at] ?? 0) ^ pad;

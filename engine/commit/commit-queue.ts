@@ -186,7 +186,7 @@ const expireOpen = (shardQueue: ShardQueue, nowMs: number): number => {
   return expired;
 };
 
-/** The shard queues with work that must not be sent before lost work was searched for. */
+/** Lists the shard queues with work that must not be sent before lost work was searched for. */
 export const listBroken = ({ broken, shardQueues }: CommitQueue): readonly ShardQueue[] =>
   broken ? shardQueues.filter((one) => isRecoveryDue(one) && hasWork(one)) : [];
 
@@ -218,7 +218,7 @@ export const recordAnswer = (queue: CommitQueue, nowMs: number): number => {
   return elapsedMs;
 };
 
-/** How long the next call gathers, in ms; 0: until the end of the tick. `awaited`: a caller waits for it. */
+/** Computes how long the next call gathers, in ms; 0: to the end of the tick. `awaited`: a caller waits. */
 export const computeGatherMs = (queue: CommitQueue, nowMs: number, awaited: boolean): number => {
   const { itemsPerMs, sentAtMs, callMs, crowdedShare, followsCall } = queue;
   const sinceMs = nowMs - sentAtMs;
@@ -236,6 +236,6 @@ export const computeGatherMs = (queue: CommitQueue, nowMs: number, awaited: bool
   return Math.max(leastMs, apartMs - sinceMs);
 };
 
-/** The pause before batches of unknown outcome are resent, in ms; it doubles with every failure. */
+/** Computes the pause before batches of unknown outcome are resent, in ms; it doubles with every failure. */
 export const computeResendPauseMs = ({ failures }: CommitQueue): number =>
   Math.min(limits.resendPauseMaxMs, limits.resendPauseMinMs * 2 ** Math.min(failures, 10));

@@ -163,7 +163,7 @@ const queryLastSequence = (gate: OutputGateState, shard: Shard, producer: string
   wakeQueue(gate, shardQueue, true);
 };
 
-/** The shard queue has new work; `awaited` is false if no caller waits for it. */
+/** Sends the new work of a shard queue soon; `awaited` is false if no caller waits for it. */
 const wakeQueue = (gate: OutputGateState, shardQueue: ShardQueue, awaited: boolean): void => {
   const queue = gate.commitQueues.get(shardQueue.shard);
   enqueue(queue, shardQueue);
@@ -190,7 +190,7 @@ const scheduleSeal = (gate: OutputGateState, queue: CommitQueue, awaited: boolea
   else gate.commitQueues.startLongWait(queue, waitMs, gate.clock.after(waitMs, go));
 };
 
-/** A caller now waits for a gathering queue: replaces its long gather timer by the short one. */
+/** Replaces the long gather timer of a queue by the short one, because a caller now waits. */
 const sendSooner = (gate: OutputGateState, queue: CommitQueue): void => {
   if (queue.cancelLongWait === null) return;
   gate.commitQueues.endLongWait(queue);

@@ -70,7 +70,7 @@ export const createRetransmitBuffer = (parts: RetransmitBufferParts) => {
   };
 };
 
-/** A rough estimate of an item's memory, in bytes. */
+/** Estimates an item's memory roughly, in bytes. */
 export const estimateBytes = (item: Item): number => {
   if (item.kind === 'vote') return 400 + 2 * item.user.length + (item.origin?.length ?? 0);
   if (item.kind === 'stats') return 300 + (item.shardList?.length ?? 0);
@@ -89,7 +89,7 @@ const sumBytes = (items: readonly Item[]): number =>
   items.reduce((sum, item) => sum + estimateBytes(item), 0);
 
 /**
- * The position at which a batch was applied; for a duplicate the earliest possible one, so that nothing
+ * Finds the position at which a batch was applied; for a duplicate the earliest possible one, so that nothing
  * counts twice.
  */
 const toPosition = (shardQueue: ShardQueue, { outcome, generation, version }: BatchReply): ShardPosition => {
@@ -133,7 +133,7 @@ const forgetOld = (buffer: BufferState, shard: Shard): void => {
   if (entries.length === 0) buffer.entries.delete(shard);
 };
 
-/** One timer queries all shards. A shard that has turns to send sends no query: their reply says the same. */
+/** Queries all shards after a while. A shard that has turns to send sends no query: their reply says it. */
 const schedulePoll = (buffer: BufferState): void => {
   buffer.polling = true;
   buffer.clock.after(limits.retransmitPollMs, () => {
@@ -213,7 +213,7 @@ const resendAbsent = (buffer: BufferState, turns: readonly Turn[], { decisions }
   }
 };
 
-/** The store lost the entity too: initialises it again, then resends the item. */
+/** Initialises an entity that the store lost, too, then resends the item. */
 const reactivate = (buffer: BufferState, item: Item): void => {
   buffer.reactivate(item).then(
     (exists) => {

@@ -390,7 +390,7 @@ export const setShardVersion = (shardQueue: ShardQueue, version: ShardVersion): 
   shardQueue.chainHash = version.chainHash;
 };
 
-/** The shard's last known version. */
+/** Returns the shard's last known version. */
 export const toShardVersion = ({ generation, version, chainHash }: ShardQueue): ShardVersion => ({
   generation,
   version,

@@ -49,7 +49,7 @@ const deliverInOrder = async (parts: DeliveryParts, open: readonly Adjustment[])
   return delivered.length;
 };
 
-/** The item that sends the facts of a ledger row to the store. */
+/** Creates the item that sends the facts of a ledger row to the store. */
 export const toFactsItem = ({ ref, facts }: LedgerEntity, nowMs: number): FactsItem => ({
   kind: 'facts',
   target: ref,

@@ -173,9 +173,9 @@ const isAtRest = async (state: FlusherState): Promise<boolean> => {
 };
 
 /**
- * The ledger refuses a round as `outdated` when it has issued a newer generation; the round is then repeated.
- * If that fails too, the node that took the generation died before it published it, so the stores are
- * reconciled.
+ * Reconciles the stores if a repeated round is `outdated`, too. The ledger refuses a round so when it has
+ * issued a newer generation; if the repetition fails, the node that took the generation died before it
+ * published it.
  */
 const reconcileIfOutdated = async (state: FlusherState, error: unknown): Promise<never> => {
   const isOutdated = error instanceof StorageError && error.reason === 'outdated';

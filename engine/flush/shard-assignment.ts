@@ -7,7 +7,7 @@
  */
 import { listAllShards, type Shard } from '../ids.ts';
 
-/** FNV-1a with a final mix. */
+/** Hashes with FNV-1a and a final mix. */
 const computeWeight = (text: string): number => {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
@@ -19,8 +19,8 @@ const computeWeight = (text: string): number => {
 };
 
 /**
- * The shards of `node` among `nodes`, `null` if it is alone. Counts `node` in even if the list lacks it.
- * `count`: the number of shards.
+ * Lists the shards of `node` among `nodes`, `null` if it is alone. Counts `node` in even if the list lacks
+ * it. `count`: the number of shards.
  */
 export const assignShards = (
   node: string,
