@@ -70,8 +70,8 @@ export interface CatalogueOptions {
 const mebibyte = 1_048_576;
 
 /**
- * The memory for cached profiles of one kind, bytes: an eighth of what the heap may take, which Node derives
- * from the machine's memory. 100,000 bots with long texts of 800 characters count as 400 MiB.
+ * Computes the memory for cached profiles of one kind, bytes: an eighth of what the heap may take, which Node
+ * derives from the machine's memory. 100,000 bots with long texts of 800 characters count as 400 MiB.
  */
 export const computeProfileBytesMax = (heapBytesMax: number): number =>
   Math.min(512 * mebibyte, Math.max(64 * mebibyte, Math.floor(heapBytesMax / 8)));

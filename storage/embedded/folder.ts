@@ -75,8 +75,8 @@ const findForbidden = (path: string): string | null => {
 };
 
 /**
- * After stores could not be opened: an `Error` for the operator if a file of theirs is not this user's to
- * write, else `null`. An unreadable database looks like a lost one.
+ * Explains why stores could not be opened: an `Error` for the operator if a file of theirs is not this user's
+ * to write, else `null`. An unreadable database looks like a lost one.
  */
 export const findForbiddenStore = (directory: string): Error | null => {
   const path = findForbidden(join(directory, 'hot')) ?? findForbidden(join(directory, 'postgres'));

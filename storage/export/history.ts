@@ -87,5 +87,5 @@ const formatRow = (level: Level, row: PageRow, csv: boolean): string => {
   return `{${head},${target},${numbers},"status":"${status}"}\n`;
 };
 
-/** As RFC 4180 has it. */
+/** Quotes as RFC 4180 has it. */
 const quote = (id: string): string => (/^[\w-]+$/.test(id) ? id : `"${id.replaceAll('"', '""')}"`);

@@ -65,9 +65,9 @@ const beginSample = async (sql: Queryable, at: Minute): Promise<number | string 
 };
 
 /**
- * Common table expressions of one step. `bound.upto` is the last listing of the range, `changed` has the new
- * values of each listing that differs from its head. `step` is empty when this is not the current position of
- * the sample `at`: then nothing may be written.
+ * Builds the common table expressions of one step. `bound.upto` is the last listing of the range, `changed`
+ * has the new values of each listing that differs from its head. `step` is empty when this is not the current
+ * position of the sample `at`: then nothing may be written.
  */
 const buildChanged = (sql: Queryable, at: Minute, { after, limit }: StepRange) => sql`
   bound as materialized (

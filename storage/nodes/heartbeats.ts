@@ -33,8 +33,8 @@ export interface HeartbeatOptions {
 }
 
 /**
- * The names of the nodes that flush. A node without SQL leaves its shards to the others; if no node has SQL,
- * the work stays divided among all, for when it returns.
+ * Lists the names of the nodes that flush. A node without SQL leaves its shards to the others; if no node has
+ * SQL, the work stays divided among all, for when it returns.
  */
 export const listFlushers = (nodes: readonly LiveNode[]): readonly string[] => {
   const able = nodes.filter(({ reachesSql = true }) => reachesSql);

@@ -96,8 +96,8 @@ export type AffectedSessions =
   | { readonly bannable: string };
 
 /**
- * The key that marks a running change. A ban deletes some of the sessions that the user minted, so it shares
- * their key.
+ * Builds the key that marks a running change. A ban deletes some of the sessions that the user minted, so it
+ * shares their key.
  */
 const toChangingKey = (affected: AffectedSessions): string => {
   if ('target' in affected) return `rollcall:changing:${affected.target.kind}:${affected.target.id}`;

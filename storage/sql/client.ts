@@ -66,7 +66,7 @@ export const commonOptions = {
 } satisfies postgres.Options<{ bigint: postgres.PostgresType<number> }>;
 
 /**
- * A pool on a Postgres server (version 15 or later). Connects on first use and again after a loss; a
+ * Creates a pool on a Postgres server (version 15 or later). Connects on first use and again after a loss; a
  * statement in flight at a loss is rejected, never repeated.
  */
 export const connectSql = (url: string, options: ConnectOptions = {}): Sql => connectPool(url, options).sql;
@@ -277,7 +277,7 @@ const run = async (transaction: Transaction, task: Task, connection: ConnectionS
   }
 };
 
-/** A promise that never settles. The caller's promise no longer depends on it, so it is garbage-collected. */
+/** Never settles. The caller's promise no longer depends on this one, so it is garbage-collected. */
 const createPendingForever = (): Promise<never> => new Promise(() => {});
 
 const isConnectionLoss = (error: unknown): boolean =>

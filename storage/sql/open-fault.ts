@@ -21,7 +21,7 @@ const findRootCause = (error: unknown): unknown => {
   return root;
 };
 
-/** `host:port` of an address; an address that cannot be parsed as it is, without a possible password. */
+/** Formats an address as `host:port`; one that cannot be parsed as it is, without a possible password. */
 const formatHostPort = (address: string): string => {
   if (!URL.canParse(address)) return address.replace(/^.*@/s, '');
   return new URL(address).host;

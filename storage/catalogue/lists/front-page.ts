@@ -18,8 +18,8 @@ export interface FrontPage {
 }
 
 /**
- * The first listed bots by a column of totals. `offset 0` makes the planner look up the bot row by row along
- * the index on totals, instead of sorting all bots.
+ * Selects the first listed bots by a column of totals. `offset 0` makes the planner look up the bot row by
+ * row along the index on totals, instead of sorting all bots.
  */
 const selectTop = (sql: Queryable, column: 'votes' | 'clicks') => sql`
   select listed.id from totals cross join lateral (

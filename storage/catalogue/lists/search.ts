@@ -83,8 +83,8 @@ const toPattern = (word: string): string => {
 };
 
 /**
- * The lower case that Postgres may have made letter by letter, where JavaScript looks at a word as a whole:
- * of a capital I with a dot and of a sigma at the end.
+ * Converts a word to the lower case that Postgres may have made letter by letter, where JavaScript looks at a
+ * word as a whole: of a capital I with a dot and of a sigma at the end.
  */
 const lowerByLetter = (word: string): string => word.replaceAll('i\u0307', 'i').replaceAll('ς', 'σ');
 
@@ -194,8 +194,8 @@ const walk = async (
 };
 
 /**
- * All that the index finds, sorted as in a walk: one page may come from here and the next from there. More
- * than `foundMax` of them are cut before they are sorted.
+ * Sorts all that the index finds as in a walk: one page may come from here and the next from there. More than
+ * `foundMax` of them are cut before they are sorted.
  */
 const sortFound = async (parts: SearchParts, request: SearchRequest): Promise<readonly Ranked[]> => {
   const { sql } = parts;

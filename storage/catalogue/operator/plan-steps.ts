@@ -115,8 +115,8 @@ const drawSamples = (sql: Queryable) => sql`(
     order by random() limit ${samplesMax}) as drawn)`;
 
 /**
- * The listings of the next page if votes cast since must be in SQL before it: those whose voters may have
- * voted again.
+ * Lists the listings of the next page whose voters may have voted again: their votes cast since must be in
+ * SQL before it.
  */
 export const listNextListings = (sql: Queryable, id: string): Promise<readonly Target[]> => sql<Target[]>`
   select distinct kind, entity_id as id

@@ -122,9 +122,9 @@ const takeChanged = (sql: Queryable, { incarnation }: EntityRef) => sql`
     changed as materialized (select distinct author from recorded)`;
 
 /**
- * The newest live vote of each changed voter, null if there is none. The empty string at the votes' target
- * keeps a planner without statistics from using the target's index: a target has far more votes than an
- * author.
+ * Finds the newest live vote of each changed voter, null if there is none. The empty string at the votes'
+ * target keeps a planner without statistics from using the target's index: a target has far more votes than
+ * an author.
  */
 const findNewest = (sql: Queryable, ref: EntityRef) => sql`
     newest as materialized (

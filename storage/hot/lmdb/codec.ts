@@ -233,7 +233,7 @@ export const packVisitor = (visitor: string): Buffer => {
   return bytes;
 };
 
-/** The inverse of `packVisitor`. */
+/** Reverses `packVisitor`. */
 export const unpackVisitor = (bytes: Buffer): string => bytes.readBigInt64BE(0).toString();
 
 export const packShard = ({ generation, version, chainHash }: ShardVersion): readonly number[] => [

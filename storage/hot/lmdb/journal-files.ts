@@ -42,7 +42,7 @@ export const syncFolder = (folder: string): void => {
 
 export const toPath = (folder: string, first: number): string => join(folder, `${first}.log`);
 
-/** The numbers that name the files, ascending. */
+/** Lists the numbers that name the files, ascending. */
 const listFirsts = (folder: string): number[] =>
   readdirSync(folder)
     .filter((name) => /^\d+\.log$/.test(name))

@@ -87,8 +87,8 @@ export const toDuePartsKey = (shard: Shard, dueMs: number, address: EntityAddres
   `s${shard} ${dueMs.toString(36).padStart(11, '0')} ${address}`;
 
 /**
- * Voter and listing: the key of a last vote without its bucket. Where both ids are too long for one key, a
- * digest names the voter; no encoded id begins with its `#`.
+ * Joins voter and listing to the key of a last vote without its bucket. Where both ids are too long for one
+ * key, a digest names the voter; no encoded id begins with its `#`.
  */
 export const toVoterKey = (visitors: string, user: string): string => {
   const key = `${visitors} ${encodePart(user)}`;
@@ -96,8 +96,8 @@ export const toVoterKey = (visitors: string, user: string): string => {
 };
 
 /**
- * The voter in what follows the listing in such a key. Throws on a digest: only votes of the last day have
- * one, and only where both ids are very long.
+ * Reads the voter in what follows the listing in such a key. Throws on a digest: only votes of the last day
+ * have one, and only where both ids are very long.
  */
 export const parseVoterKey = (part: string): string => {
   if (part.startsWith('#'))

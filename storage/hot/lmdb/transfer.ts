@@ -71,7 +71,7 @@ const assertReadable = <Value>(value: Value | null, key: string): Value => {
   return value;
 };
 
-/** `s7 b:12 345`, the name of a listing in a key, with what follows it. */
+/** Parses `s7 b:12 345`, the name of a listing in a key, with what follows it. */
 const parseListing = (key: string): { address: EntityAddress; incarnation: Incarnation; rest: string } => {
   const [, address = '', incarnation = '', ...rest] = key.split(' ');
   return {

@@ -23,7 +23,7 @@ export const firstLength = firstBefore + firstFields.length;
 // A later field here would follow the parts, which many records lack.
 assert.equal(restFields.length, 7, 'a new field belongs to the first array');
 
-/** `lastStatsPostMs` is LAST_STATS_POST_MS in Lua. */
+/** Converts a name to Lua's: `lastStatsPostMs` is LAST_STATS_POST_MS there. */
 const toConstant = (name: string): string => name.replace(/[A-Z]/g, '_$&').toUpperCase();
 const toConstants = (of: readonly NamedField[]): readonly string[] => of.map(({ name }) => toConstant(name));
 
