@@ -51,6 +51,6 @@ export const toReason = (error: unknown): StorageReason =>
 
 /** Describes a failure for `/readyz`. If the store answered, its own message follows in parentheses. */
 export const describeFailure = (error: unknown): string => {
-  const words = reasonMessages[toReason(error)];
-  return toReason(error) === 'unreachable' ? words : `${words} (${toMessage(error)})`;
+  const message = reasonMessages[toReason(error)];
+  return toReason(error) === 'unreachable' ? message : `${message} (${toMessage(error)})`;
 };

@@ -17,7 +17,7 @@ export interface Minting {
 export type MintingVerdict =
   | { readonly kind: 'granted' }
   | { readonly kind: 'unlimited_refused' }
-  | { readonly kind: 'not_held'; readonly permission: Permission };
+  | { readonly kind: 'not_granted'; readonly permission: Permission };
 
 /**
  * Parses permission ids, each once; `null` if one is unknown. Never drops an id, because a list that became
@@ -34,5 +34,5 @@ export const decideMinting = ({ requested, granted, limits }: Minting): MintingV
   const isUsable = (id: Permission): boolean =>
     includesPermission(granted, id) && (limits.length === 0 || includesPermission(limits, id));
   const missing = requested.find((id) => !isUsable(id));
-  return missing === undefined ? { kind: 'granted' } : { kind: 'not_held', permission: missing };
+  return missing === undefined ? { kind: 'granted' } : { kind: 'not_granted', permission: missing };
 };

@@ -69,8 +69,8 @@ const createFieldEncoder = (compute: TextHasher, digits: number, cachedMax: numb
     const known = fields.get(text);
     if (known !== undefined) return known;
     const hash = compute(text);
-    const kept = digits === hashDigits ? hash : BigInt.asIntN(32, BigInt(hash)).toString();
-    const field = packHash(kept, digits);
+    const stored = digits === hashDigits ? hash : BigInt.asIntN(32, BigInt(hash)).toString();
+    const field = packHash(stored, digits);
     fields.set(text, field);
     return field;
   };

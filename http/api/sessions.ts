@@ -208,7 +208,7 @@ const listGrantedPermissions = async (app: App, caller: Caller, target: SessionT
 
 const checkMinting = (requested: readonly Permission[], granted: readonly string[], caller: Caller): void => {
   const verdict = decideMinting({ requested, granted, limits: caller.limits });
-  if (verdict.kind === 'not_held') {
+  if (verdict.kind === 'not_granted') {
     const { permission } = verdict;
     throw new DomainError('permission_missing', `You cannot grant the permission ${permission}.`, {
       permission,

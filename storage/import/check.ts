@@ -38,7 +38,7 @@ export const checkLine = (text: string): CheckedLine => {
     return bad(`"kind" must be one of ${kindNames.join(', ')}`);
   }
   const validator = validators[kind];
-  if (!validator.Check(value)) return bad(faultsOf(value, validator.Errors(value)[1]));
+  if (!validator.Check(value)) return bad(describeFaults(value, validator.Errors(value)[1]));
   if (text.includes('\\u') && unstorable.test(JSON.stringify(value))) {
     return bad('has a NUL character or half of a surrogate pair');
   }
@@ -76,14 +76,14 @@ const keepDigits = (key: string, value: unknown, context?: { source?: string }):
 };
 
 /** Describes at most three faults, each with its field. */
-const faultsOf = (value: Record<string, unknown>, errors: readonly ValidationError[]): string => {
+const describeFaults = (value: Record<string, unknown>, errors: readonly ValidationError[]): string => {
   const byField = new Map<string, string>();
   for (const error of errors) {
     const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };
     for (const field of params.additionalProperties ?? []) {
       byField.set(`${error.instancePath}/${field}`, 'is not a field of this record');
     }
-    const at = valueAt(value, error.instancePath);
+    const at = findValue(value, error.instancePath);
     for (const field of params.requiredProperties ?? []) {
       if (!isObject(at) || !(field in at)) byField.set(`${error.instancePath}/${field}`, 'is missing');
     }
@@ -91,7 +91,7 @@ const faultsOf = (value: Record<string, unknown>, errors: readonly ValidationErr
     if (isKnown || isAboutShape(error.keyword)) continue;
     byField.set(error.instancePath, error.message);
   }
-  const faults = [...byField].map(([path, words]) => `${path.slice(1)} ${words}`);
+  const faults = [...byField].map(([path, message]) => `${path.slice(1)} ${message}`);
   const more = faults.length - faultsShownMax;
   return faults.slice(0, faultsShownMax).join('; ') + (more > 0 ? `; and ${more} more` : '');
 };
@@ -99,7 +99,7 @@ const faultsOf = (value: Record<string, unknown>, errors: readonly ValidationErr
 const isAboutShape = (keyword: string): boolean =>
   keyword === 'additionalProperties' || keyword === 'required' || keyword === 'boolean';
 
-const valueAt = (value: unknown, path: string): unknown => {
+const findValue = (value: unknown, path: string): unknown => {
   let at = value;
   for (const key of path.split('/').slice(1)) at = (at as Record<string, unknown> | undefined)?.[key];
   return at;

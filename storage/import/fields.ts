@@ -120,14 +120,14 @@ const toExactNumber = (digits: string): unknown =>
 
 /* ------------------------------------------------------------------ types */
 
-/** Creates a field for strings that `accepts` allows; `words` is the message for others. */
+/** Creates a field for strings that `accepts` allows; `message` is for others. */
 const checked = (
   accepts: (text: string) => boolean,
-  words: string,
+  message: string,
   { type = 'text', ...more }: Partial<RecordField> = {},
 ) =>
   field(
-    Type.Refine(Type.String(), accepts, () => words),
+    Type.Refine(Type.String(), accepts, () => message),
     type,
     more,
   );
@@ -155,12 +155,12 @@ export const createName = (min: number, max: number) =>
       'character or changes the direction of text',
     { empty: '' },
   );
-export const createPattern = (accepted: RegExp, words: string, more: Partial<RecordField> = {}) =>
-  checked((value) => accepted.test(value), words, more);
-export const createChoice = <Word extends string>(words: readonly Word[]) => {
-  const accepted: readonly string[] = words;
-  const { schema } = checked((value) => accepted.includes(value), `must be one of ${words.join(', ')}`);
-  return field(Type.Unsafe<Word>(schema), 'text');
+export const createPattern = (accepted: RegExp, message: string, more: Partial<RecordField> = {}) =>
+  checked((value) => accepted.test(value), message, more);
+export const createChoice = <Choice extends string>(choices: readonly Choice[]) => {
+  const accepted: readonly string[] = choices;
+  const { schema } = checked((value) => accepted.includes(value), `must be one of ${choices.join(', ')}`);
+  return field(Type.Unsafe<Choice>(schema), 'text');
 };
 export const flag = field(Type.Boolean(), 'boolean', { empty: false });
 export const createInteger = (minimum: number, maximum: number) =>

@@ -16,18 +16,19 @@ export const openRejects = (path: string, linesDone: number) => {
   return {
     path,
     add(lines: readonly BadLine[]) {
-      if (lines.length > 0) appendFileSync(path, lines.map(entryOf).join(''), { mode: 0o600, flush: true });
+      if (lines.length > 0)
+        appendFileSync(path, lines.map(formatEntry).join(''), { mode: 0o600, flush: true });
     },
   };
 };
 export type Rejects = ReturnType<typeof openRejects>;
 
-const entryOf = ({ line, text, reason }: BadLine): string =>
+const formatEntry = ({ line, text, reason }: BadLine): string =>
   `# line ${line}: ${reason.replaceAll('\n', ' ')}\n${text === '' ? '' : `${text}\n`}`;
 
 const keepUpTo = (path: string, linesDone: number): void => {
   const entries = readFileSync(path, 'utf8').split(/^(?=# line \d+: )/m);
-  const kept = entries.filter((entry) => Number(heading.exec(entry)?.[1] ?? 0) <= linesDone);
-  writeFileSync(`${path}.new`, kept.join(''), { mode: 0o600 });
+  const earlier = entries.filter((entry) => Number(heading.exec(entry)?.[1] ?? 0) <= linesDone);
+  writeFileSync(`${path}.new`, earlier.join(''), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 };

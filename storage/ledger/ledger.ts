@@ -107,8 +107,8 @@ interface LedgerState extends LedgerOptions {
   readonly partitions: Partitions;
   /** `null` until read. A running node begins a timeline only with a new generation, which clears this. */
   timeline: number | null;
-  /** The look-up that callers of the same moment share; see `lookForDeliveries`. */
-  look: Promise<Deliveries> | null;
+  /** The look-up that callers of the same moment share; see `lookUpDeliveries`. */
+  deliveries: Promise<Deliveries> | null;
 }
 
 /** Which deliveries are open. */
@@ -124,7 +124,7 @@ export const createLedger = (sql: Sql, options: LedgerOptions = {}): Ledger => {
     sql,
     partitions: createPartitions(sql),
     timeline: null,
-    look: null,
+    deliveries: null,
   };
   const findOne = createFinder(sql);
   return {
@@ -151,14 +151,14 @@ const takeGeneration = (state: LedgerState, shards: readonly Shard[], atLeast: n
  * statement: the flusher lists both kinds at once, and so sends an idle SQL one statement instead of two. A
  * later caller gets a new look-up, because its own change may have been committed in between.
  */
-const lookForDeliveries = (state: LedgerState): Promise<Deliveries> => {
-  if (state.look === null) {
-    state.look = readDeliveries(state.sql);
+const lookUpDeliveries = (state: LedgerState): Promise<Deliveries> => {
+  if (state.deliveries === null) {
+    state.deliveries = readDeliveries(state.sql);
     queueMicrotask(() => {
-      state.look = null;
+      state.deliveries = null;
     });
   }
-  return state.look;
+  return state.deliveries;
 };
 
 const readDeliveries = async (sql: Sql): Promise<Deliveries> => {
@@ -169,10 +169,10 @@ const readDeliveries = async (sql: Sql): Promise<Deliveries> => {
 };
 
 const listEdits = async (state: LedgerState, limit: number): Promise<readonly Edit[]> =>
-  (await lookForDeliveries(state)).edits ? selectEdits(state.sql, limit) : [];
+  (await lookUpDeliveries(state)).edits ? selectEdits(state.sql, limit) : [];
 
 const listAdjustments = async (state: LedgerState, limit: number, scope?: AdjustmentScope) => {
-  if (scope === undefined && !(await lookForDeliveries(state)).adjustments) return [];
+  if (scope === undefined && !(await lookUpDeliveries(state)).adjustments) return [];
   return selectOpenAdjustments(state.sql, limit, scope);
 };
 

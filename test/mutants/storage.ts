@@ -318,8 +318,8 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'new work while a sender ends',
     file: 'storage/catalogue/webhooks/leases.ts',
-    find: `\${buildHeld(sql, lease)} and signal = \${signal} returning id`,
-    replace: `\${buildHeld(sql, lease)} and \${signal}::bigint >= 0 returning id`,
+    find: `\${buildStillLeased(sql, lease)} and signal = \${signal} returning id`,
+    replace: `\${buildStillLeased(sql, lease)} and \${signal}::bigint >= 0 returning id`,
     killers: ['test/storage/ledger/ledger.test.ts'],
     why: 'a vote could wait for hours',
   },

@@ -25,4 +25,4 @@ const add = async (sql: Queryable, name: string): Promise<'added' | 'there' | 'f
 const remove = (sql: Queryable, name: string) =>
   hasRow(sql`delete from reserved_words where word = ${name} returning word`);
 
-export const createReservedNames = (sql: Sql) => bindStorage('words', sql, { listAll, add, remove });
+export const createReservedNames = (sql: Sql) => bindStorage('reservedNames', sql, { listAll, add, remove });

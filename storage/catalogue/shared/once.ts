@@ -78,10 +78,10 @@ export const runOnce = async <Result extends object>(
 ): Promise<OnceResult<Result>> => {
   if (once === undefined) return work();
   if (!(await lockKey(transaction, once))) return { kind: 'key_in_use' };
-  const kept = await readKey(transaction, once);
-  if (kept !== null)
-    return once.fingerprint.equals(kept.fingerprint)
-      ? { ...(kept.result as Result), replayed: true }
+  const existing = await readKey(transaction, once);
+  if (existing !== null)
+    return once.fingerprint.equals(existing.fingerprint)
+      ? { ...(existing.result as Result), replayed: true }
       : { kind: 'key_mismatch' };
   if ((await countKeys(transaction, once)) >= limits.idempotencyKeysMax) return { kind: 'keys_full' };
   const result = await work();

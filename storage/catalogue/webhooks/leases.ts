@@ -93,7 +93,7 @@ export const renewLeases = (
     where lease_until_ms > 0 for update of endpoint skip locked)`;
 
 /** Builds the condition that an endpoint is still under this lease. */
-export const buildHeld = (sql: Queryable, { id, number }: Lease) =>
+export const buildStillLeased = (sql: Queryable, { id, number }: Lease) =>
   sql`id = ${id} and lease_number = ${number} and lease_until_ms > 0`;
 
 /** Records an attempt before it is made, and when the next is due; after `triesMax` the delivery expires. */
@@ -122,12 +122,12 @@ export const releaseLease = (sql: Queryable, lease: Lease, signal: number): Prom
     update webhook_endpoints set lease_until_ms = 0, due_at_ms = case when ${buildSends(sql)} then (
       select greatest(wait_until_ms, min(next_at_ms)) from webhook_deliveries
       where endpoint_id = ${lease.id} and state = 0 having count(*) > 0) end
-    where ${buildHeld(sql, lease)} and signal = ${signal} returning id`);
+    where ${buildStillLeased(sql, lease)} and signal = ${signal} returning id`);
 
 /** Ends a lease although deliveries are due; the endpoint may be leased again from `dueMs` on. */
 export const endLease = (sql: Queryable, lease: Lease, dueMs: number): Promise<unknown> => sql`
   update webhook_endpoints set lease_until_ms = 0, due_at_ms = ${dueMs}
-  where ${buildHeld(sql, lease)}`;
+  where ${buildStillLeased(sql, lease)}`;
 
 /** Ends the leases of the process before, as if they had run out. For the start of the only node. */
 export const endAllLeases = (sql: Queryable): Promise<void> =>

@@ -15,7 +15,7 @@ import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
 import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
 import {
   beginAttempt,
-  buildHeld,
+  buildStillLeased,
   endLease,
   type Lease,
   releaseLease,
@@ -157,7 +157,7 @@ const readPage = async (
 ): Promise<DeliveryPage | null> => {
   const rows = await sql<PageRow[]>`
     with leased as (
-      select *, ${buildSends(sql)} as sends from webhook_endpoints where ${buildHeld(sql, lease)}
+      select *, ${buildSends(sql)} as sends from webhook_endpoints where ${buildStillLeased(sql, lease)}
     ), due as (
       (select delivery.* from leased, lateral (
         select * from webhook_deliveries where endpoint_id = ${lease.id} and state = 0 and not replay

@@ -58,7 +58,7 @@ export const createDurabilityWatch = (
   const describe = () => [...new Set(list())].sort().join('; ');
   let isWeak = false;
   let wasWeak = false;
-  const lookAt = async ({ name, redis }: Primary): Promise<void> => {
+  const checkPrimary = async ({ name, redis }: Primary): Promise<void> => {
     if (redis === null || pending.has(name)) return;
     pending.add(name);
     // Without an answer the last description stays; the pulse reports the silence.
@@ -67,9 +67,9 @@ export const createDurabilityWatch = (
     if (description !== null) descriptions.set(name, description);
   };
   /** Asks every primary. Never rejects. */
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const isFirst = descriptions.size === 0;
-    await Promise.all(link.listSlotOwners().map(lookAt));
+    await Promise.all(link.listSlotOwners().map(checkPrimary));
     wasWeak ||= countWeak() > 0;
     if (countWeak() > 0 === isWeak) return;
     isWeak = !isWeak;
@@ -77,10 +77,10 @@ export const createDurabilityWatch = (
     if (!isFirst) onChange(`a confirmed write to Redis is now ${describe()}`, !isWeak);
   };
   return {
-    look,
+    check,
     describe,
     countWeak,
-    /** Whether any look found a weak primary. Stays true: a replica that was cut off may be promoted. */
+    /** Whether any check found a weak primary. Stays true: a replica that was cut off may be promoted. */
     wasWeak: () => wasWeak,
   };
 };

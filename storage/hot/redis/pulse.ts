@@ -67,8 +67,8 @@ export const startPulse = (
     const primaries = link.listSlotOwners();
     forgetRemoved(states, primaries);
     for (const primary of primaries) checkPrimary(link, getState(states, primary), primary);
-    void durability.look();
-    void slotMoves.look();
+    void durability.check();
+    void slotMoves.check();
     const silent = listSilent();
     if (silent.length > 0 !== wasSilent) {
       wasSilent = !wasSilent;

@@ -7,11 +7,11 @@
  * forbids `CLUSTER NODES`.
  */
 import { readUnlessRefused } from './errors.ts';
-import type { Link } from './link.ts';
+import type { Link, Primary } from './link.ts';
 
 /** The move of one slot usually takes less than this; a very large slot may take longer. */
 const usualMsMax = 5_000;
-const lookEveryMs = 5_000;
+const checkEveryMs = 5_000;
 
 interface Move {
   readonly slot: string;
@@ -22,7 +22,7 @@ interface Move {
 /** Lists the moves of the server that gave this answer to `CLUSTER NODES`. */
 const listMoves = (nodes: string): readonly Move[] => {
   const lines = nodes.split('\n').map((line) => line.split(' '));
-  const nameOf = (wanted: string): string => {
+  const findName = (wanted: string): string => {
     const [, address = wanted] = lines.find(([id]) => id === wanted) ?? [];
     return address.split('@', 1)[0] as string;
   };
@@ -31,7 +31,7 @@ const listMoves = (nodes: string): readonly Move[] => {
     const [, slot, direction, other] = /^\[(\d+)-([<>])-(\w+)\]$/.exec(text) ?? [];
     if (slot === undefined || other === undefined) return [];
     const [from, to] = direction === '>' ? [own, other] : [other, own];
-    return [{ slot, from: nameOf(from), to: nameOf(to) }];
+    return [{ slot, from: findName(from), to: findName(to) }];
   });
 };
 
@@ -47,7 +47,7 @@ export const createSlotMoves = (
 ) => {
   const movesByServer = new Map<string, readonly Move[]>();
   let open: ReadonlyMap<string, { readonly move: Move; readonly sinceMs: number }> = new Map();
-  let lookedMs = Number.NEGATIVE_INFINITY;
+  let checkedMs = Number.NEGATIVE_INFINITY;
   let wasStuck = false;
   /** Lists a note for each slot that has been moving for longer than a move takes. */
   const listNotes = (): readonly string[] =>
@@ -57,17 +57,18 @@ export const createSlotMoves = (
       const remedy = `let its move end, or repair it: redis-cli --cluster fix ${move.from}`;
       return `${name} for ${Math.floor(movingMs / 1_000)} s: the listings in it are not served; ${remedy}`;
     });
-  const lookAt = async (name: string, redis: ReturnType<Link['listPrimaries']>[number]): Promise<void> => {
+  const checkPrimary = async ({ name, redis }: Primary): Promise<void> => {
+    if (redis === null) return;
     const nodes = await readUnlessRefused(redis.cluster('NODES'), '').catch(() => null);
     if (nodes !== null) movesByServer.set(name, listMoves(String(nodes)));
   };
-  /** Asks every primary, at most once in `lookEveryMs`. Never rejects. */
-  const look = async (): Promise<void> => {
+  /** Asks every primary, at most once in `checkEveryMs`. Never rejects. */
+  const check = async (): Promise<void> => {
     const nowMs = performance.now();
-    if (link.isOneServer || nowMs - lookedMs < lookEveryMs) return;
-    lookedMs = nowMs;
+    if (link.isOneServer || nowMs - checkedMs < checkEveryMs) return;
+    checkedMs = nowMs;
     const owners = link.listSlotOwners();
-    await Promise.all(owners.map(({ name, redis }) => redis !== null && lookAt(name, redis)));
+    await Promise.all(owners.map(checkPrimary));
     const moves = owners.flatMap(({ name }) => movesByServer.get(name) ?? []);
     open = new Map(
       moves.map((move) => [toName(move), { move, sinceMs: open.get(toName(move))?.sinceMs ?? nowMs }]),
@@ -77,5 +78,5 @@ export const createSlotMoves = (
     wasStuck = note !== undefined;
     onChange(note ?? 'no slot is left half-moved', !wasStuck);
   };
-  return { look, listNotes };
+  return { check, listNotes };
 };

@@ -282,7 +282,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     throw toOpenError(error);
   });
   const durability = createDurabilityWatch(link, options.onStoreChange);
-  await durability.look();
+  await durability.check();
   const store: RedisState = {
     link,
     heads: createHeadsReader(link),

@@ -72,9 +72,9 @@ async function* readPrimary(
 
 /** Reads the address, the incarnation and what follows from `b:12:345:6`. */
 const parseListing = (text: string, parts: number): [EntityAddress, Incarnation, number] => {
-  const words = text.split(':');
-  const numbers = words.splice(-parts).map(Number);
-  return [words.join(':') as EntityAddress, numbers[0] as Incarnation, numbers[1] ?? 0];
+  const texts = text.split(':');
+  const numbers = texts.splice(-parts).map(Number);
+  return [texts.join(':') as EntityAddress, numbers[0] as Incarnation, numbers[1] ?? 0];
 };
 
 const readKey = async (primary: Redis, name: string, key: string): Promise<readonly HotRecord[]> => {

@@ -31,13 +31,13 @@ test('a permission that the caller does not have is refused by name', () => {
     limits: [],
   });
 
-  assert.equal(verdict, { kind: 'not_held', permission: 'delete_bots' });
+  assert.equal(verdict, { kind: 'not_granted', permission: 'delete_bots' });
 });
 
 test('the limits of the current session restrict the permissions of its user', () => {
   const minting = { requested: ['edit_bots'] as const, granted: ['owner'] };
 
-  assert.is(decideMinting({ ...minting, limits: ['manage_sessions'] }).kind, 'not_held');
+  assert.is(decideMinting({ ...minting, limits: ['manage_sessions'] }).kind, 'not_granted');
   assert.is(decideMinting({ ...minting, limits: ['edit_bots'] }).kind, 'granted');
 });
 
