@@ -218,7 +218,7 @@ export const timeMs = field(time.schema, 'bigint', {
 const isStat = (value: unknown): boolean =>
   typeof value === 'number'
     ? Number.isSafeInteger(value) && value >= 0
-    : typeof value === 'string' && /^\d{1,20}$/.test(value) && BigInt(value) <= statsIntegerMax;
+    : typeof value === 'string' && /^(0|[1-9]\d{0,19})$/.test(value) && BigInt(value) <= statsIntegerMax;
 const statSchema = Type.Refine(
   Type.Unsafe<number | string>({}),
   isStat,

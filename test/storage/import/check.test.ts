@@ -31,6 +31,11 @@ const wrong: [string, unknown, RegExp][] = [
     /^servers must be an integer from 0/,
   ],
   ['a fractional stat', bot(5, { servers: 1.5 }), /^servers must be an integer from 0/],
+  [
+    'a stat with a leading zero, which is no JSON number in the answer',
+    bot(5, { shard_list: ['007'] }),
+    /^shard_list\/0 must be an integer from 0/,
+  ],
   ['a plain http address', bot(5, { invite: 'http://chat.example' }), /^invite must be an https URL/],
   ['no tags', bot(5, { tags: [] }), /^tags /],
   ['one tag twice', bot(5, { tags: ['one', 'one'] }), /^tags /],
