@@ -15,7 +15,7 @@ import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
 import { requireCaller } from '../auth/authorise.ts';
 import { createValidationError, requireFound } from '../response/errors.ts';
-import { type Reply, replyMessage, replyOk, toTimestamp } from '../response/reply.ts';
+import { type Reply, replyMessage, replyOk, replyText, toTimestamp } from '../response/reply.ts';
 import { type AnyRoute, definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import { recordShards } from './bot-shards.ts';
 import { recordStats, statsBodyLimits } from './bots/stats.ts';
@@ -58,10 +58,16 @@ interface OldPost {
   readonly list: number[] | undefined;
 }
 
-/** `null` is absent, and so is a shard count of 0. A list of all shards says more than the other fields. */
+const isGiven = (value: unknown): boolean =>
+  value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+
+/**
+ * `null` is absent, and so are an empty list and a shard count of 0. A list of all shards says more than the
+ * other fields.
+ */
 const readPost = (body: OldStats): OldPost => {
-  const servers = serverNames.map((name) => body[name]).find((value) => value != null);
-  const list = [servers, body.shards].find((value) => Array.isArray(value));
+  const servers = serverNames.map((name) => body[name]).find(isGiven);
+  const list = [servers, body.shards].filter(isGiven).find((value) => Array.isArray(value));
   const shards = typeof body.shards === 'number' ? body.shards : 0;
   const shardCount = body.shard_count || body.shardCount || shards || list?.length;
   return {
@@ -141,11 +147,11 @@ const recordOldStats = async (app: App, request: OldRequest & { readonly body: O
   return replyMessage('Stats recorded.');
 };
 
+/** Every digit, as posted to `/bots/stats`. */
 const showOldStats = async (app: App, idOrVanity: string): Promise<Reply> => {
   const profile = requireFound(await app.catalogue.bots.find(idOrVanity), 'bot');
-  const { state } = await app.engine.read('bot', profile.id);
-  const shards = state.shardList === '' ? [] : state.shardList.split(',').map((servers) => +servers);
-  return replyOk({ server_count: +state.servers, shard_count: +state.shards, shards });
+  const { servers, shards, shardList } = (await app.engine.read('bot', profile.id)).state;
+  return replyText(`{"server_count":${servers},"shard_count":${shards},"shards":[${shardList}]}`);
 };
 
 const checkOldVote = async (app: App, botId: string, userId: string): Promise<Reply> => {

@@ -42,6 +42,9 @@ for (const [body, shown] of [
   [{ servers: 7, shards: 4 }, [7, 0, 4, []]],
   [{ count: 0, shard_count: 0 }, [0, 0, 0, []]],
   [{ server_count: 2, shard_id: 0, shard_count: 1 }, [2, 0, 1, [2]]],
+  [{ server_count: 7, shard_count: 1, shards: [] }, [7, 0, 1, []]],
+  [{ server_count: [], guilds: 7 }, [7, 0, 0, []]],
+  [{ server_count: 7, shard_id: 0, shard_count: 1, shards: [] }, [7, 0, 1, [7]]],
 ] as const) {
   test(`${JSON.stringify(body)} posts servers, users, shards ${JSON.stringify(shown)}`, async () => {
     const bot = await createBot();
@@ -88,6 +91,25 @@ test('GET …/stats shows what was posted', async () => {
 
   assert.equal(answer.json, { server_count: 7, shard_count: 2, shards: [3, 4] });
   assert.equal([unknown.status, unknown.json.error], [404, 'There is no such bot.']);
+});
+
+test('GET …/stats shows every digit of what was posted', async () => {
+  const bot = await createBot();
+  const posted = '18446744073709551615';
+  const body = `{"servers":${posted},"shards":${posted},"shard_list":[0,${posted}]}`;
+  await world.ask('POST', '/bots/stats', { token: bot.token, text: body });
+
+  const { text } = await world.ask('GET', `/api/bots/${bot.id}/stats`);
+  assert.is(text, `{"server_count":${posted},"shard_count":${posted},"shards":[0,${posted}]}`);
+});
+
+test('a post of empty lists alone is refused, and changes nothing', async () => {
+  const bot = await createBot();
+  await bot.post({ server_count: 7 });
+  const refused = await bot.post({ server_count: [], shards: [] });
+
+  assert.is(refused.status, 400);
+  assert.equal(await bot.show(), [7, 0, 0, []]);
 });
 
 test('votes are checked and listed, downvotes are not listed', async () => {
