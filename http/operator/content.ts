@@ -72,7 +72,7 @@ const tierOperations = [
     params: SlugParams,
     body: TierBody,
     handle: async (app, { params: { id }, body }) => {
-      if (!(await app.catalogue.operator.tiers.put({ id, ...body }))) throw createFullError('tiers');
+      if (!(await app.catalogue.operator.tiers.put({ ...body, id }))) throw createFullError('tiers');
       return replyMessage(`tier ${id} is written.`);
     },
   }),

@@ -37,10 +37,12 @@ const replyAfterWork = async (app: App, id: string): Promise<Reply> => {
   return replyOk(showPlan(plan));
 };
 
-/** The fields of the query; throws for one that is missing or contradicts another. */
-const readQuery = (app: App, { reason, release, plan, ...query }: PlanBody) => {
+/** The known fields of the query; throws for one that is missing or contradicts another. */
+const readQuery = (app: App, body: PlanBody) => {
+  const { target_type: kind, target_id, user, address_hash, network_hash, flags, reason, release } = body;
+  const query = { target_type: kind, target_id, user, address_hash, network_hash, flags };
   assertWholeListing(query);
-  const { since, before = new Date(app.clock.nowMs()).toISOString(), target_type: kind, target_id } = query;
+  const { since, before = new Date(app.clock.nowMs()).toISOString() } = body;
   if (since === undefined) throw createValidationError('body', { '/since': 'is needed for a plan' });
   if (reason === undefined) throw createValidationError('body', { '/reason': 'is needed for a plan' });
   if (Date.parse(since) >= Date.parse(before))

@@ -160,20 +160,20 @@ export const createWebhook = async (
 };
 
 /**
- * Returns the edit without an address or format that is unchanged, so that it does not undo another user's
- * edit of the same moment. Throws `validation_failed` when the secret, which is not shown again, would
- * go to another address, or in another format (`topgg` sends it as it is).
+ * Returns the address and the format that the edit changes; an unchanged one would undo another user's edit
+ * of the same moment. Throws `validation_failed` when the secret, which is not shown again, would go to
+ * another address, or in another format (`topgg` sends it as it is).
  */
-const dropUnchanged = (existing: SealedEndpoint, { url, format, ...rest }: WebhookEditBody) => {
-  const changed = {
+const readMove = (existing: SealedEndpoint, { url, format, secret }: WebhookEditBody) => {
+  const move = {
     ...(url === undefined || url === existing.url ? {} : { url }),
     ...(format === undefined || format === existing.format ? {} : { format }),
   };
-  if (Object.keys(changed).length > 0 && rest.secret === undefined) {
+  if (Object.keys(move).length > 0 && secret === undefined) {
     const fault = 'must be given when url or format changes: a secret that the new receiver knows';
     throw createValidationError('body', { '/secret': fault });
   }
-  return { ...rest, ...changed };
+  return move;
 };
 
 /** `PATCH …/webhooks/{webhook_id}`. */
@@ -186,13 +186,13 @@ export const editWebhook = async (app: App, path: WebhookPath, body: WebhookEdit
   if (body.url !== undefined || body.format !== undefined)
     checkAddress(app, target, { url: body.url ?? existing.url, format });
   checkEvents(format, body.events ?? (existing.events as readonly WebhookEventType[]));
-  const { up_only: upOnly, secret, authorization, ...fields } = dropUnchanged(existing, body);
+  const { name, events, enabled, up_only: upOnly, secret, authorization } = body;
+  const move = readMove(existing, body);
   // Another receiver must not get the text that the former one compares.
-  const isMoved = fields.url !== undefined || fields.format !== undefined;
+  const isMoved = Object.keys(move).length > 0;
   const text = authorization === undefined && isMoved ? null : authorization;
   const changes = {
-    ...fields,
-    ...(upOnly === undefined ? {} : { upOnly }),
+    ...{ ...move, name, events, enabled, upOnly },
     ...(secret === undefined ? {} : { secret: sealSecret(app, secret, id) }),
     ...(text === undefined
       ? {}

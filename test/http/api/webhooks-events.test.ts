@@ -140,4 +140,16 @@ test('the formats of top.gg have votes alone → 400', async () => {
   assert.is((await call('POST', '/bots/bot1/webhooks', fields)).status, 400);
 });
 
+test('an edit ignores fields that it does not have', async () => {
+  const { id } = await create('servers/server1', { url: receivers.url('ok', 'edited') });
+  const path = `/servers/server1/webhooks/${id}`;
+  const unknown = { upOnly: true, scope: 'owned', secret_hint: 'x' };
+  const { status, text } = await call('PATCH', path, { name: 'edited', ...unknown });
+  const { webhooks } = (await call('GET', '/servers/server1/webhooks')).json;
+  const shown = webhooks.find((webhook: { id: string }) => webhook.id === id);
+
+  assert.equal([status, shown.name, shown.up_only, shown.scope], [204, 'edited', false, 'listing'], text);
+  await call('DELETE', path);
+});
+
 test.run();

@@ -41,6 +41,23 @@ test('tiers put: votes are worth credits; delete: they are not; lists show both'
   assert.equal(await refused('PUT /tiers/odd', { ...tier, target_type: 'team' }), [400, 'validation_failed']);
 });
 
+test('tiers put: the path names the tier, whatever else the body has', async () => {
+  await done('PUT /tiers/first', tier);
+  const [copy] = (await operate('GET /tiers')).json.tiers;
+  await done('PUT /tiers/copy', { ...copy, position: 1, cents: 5 });
+
+  const { tiers } = (await operate('GET /tiers')).json;
+  assert.equal(
+    tiers.map((row: { id: string; cents: number }) => [row.id, row.cents]),
+    [
+      ['first', 10],
+      ['copy', 5],
+    ],
+  );
+  await done('DELETE /tiers/first');
+  await done('DELETE /tiers/copy');
+});
+
 test('benefits, items and coupons put: in the shop; what is still named cannot be deleted', async () => {
   await done('PUT /shop/benefits/speed', { name: 'Faster votes' });
   await done('PUT /shop/items/month', { name: 'A month', cents: 0.5, duration: 720, benefits: ['speed'] });

@@ -74,6 +74,14 @@ test('a preview changes nothing and shows counts, listings before and after, and
   assert.equal([await votesOf(one), await countValid(one)], [20, 20]);
 });
 
+test('a field that no plan has is ignored, and the plan does not show it', async () => {
+  const ref = await newBot(2);
+  const plan = await makePlan({ ...on(ref), users: 'robin', upOnly: false });
+
+  assert.equal(Object.keys(plan.query).sort(), ['before', 'since', 'target_id', 'target_type']);
+  assert.is(plan.votes, 2);
+});
+
 test('the totals fall by exactly the plan, page by page, and an undo restores them to the vote', async () => {
   const [large, small, other] = [await newBot(1_100, 90), await newBot(7), await newBot(5)];
   const plan = await makePlan(on(large));
