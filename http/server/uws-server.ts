@@ -25,7 +25,7 @@ import {
   openWebSocket,
   type UpgradeOffer,
 } from './uws-push.ts';
-import { decodeText, RequestHeaders, RequestIds, statusLines, takeHeader } from './wire.ts';
+import { decodeText, RequestHeaders, RequestIds, statusLines, takeHeader, toConnectionLine } from './wire.ts';
 
 export interface ServerOptions {
   readonly handle: (exchange: Exchange) => void;
@@ -60,12 +60,6 @@ const exclusivePort = 1;
  */
 const restBytesMax = 65_536;
 const restMsMax = 4_000;
-/**
- * Tells clients when a connection ends. uWebSockets.js closes it after 8 to 12 s of silence, or when the
- * request asked for that, but announces neither, and a client might send its next request into the closing.
- */
-const keepAliveLine = '\r\nKeep-Alive: timeout=7';
-const closeLine = '\r\nConnection: close';
 const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
 
 /** True inside a call of the parser: writes are corked then and must not close the connection. */
@@ -251,7 +245,8 @@ class UwsExchange implements Exchange {
     const response = this.#response;
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
     // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.
-    const line = this.headers.closes ? closeLine : reply.close ? '' : keepAliveLine;
+    const isStream = reply.stream !== undefined && this.method !== 'HEAD';
+    const line = toConnectionLine(this.headers, reply.close, isStream);
     response.writeHeader('X-Request-Id', this.requestId + line + reply.headers);
     if (this.method === 'HEAD') this.#writeHead(reply);
     else if (reply.push !== undefined) this.#sink = openEventStream(response, reply.push);

@@ -179,6 +179,23 @@ export const statusLines: readonly string[] = Array.from(
   (_, code) => `${code} ${STATUS_CODES[code] ?? ''}`,
 );
 
+/**
+ * Tells clients when a connection ends. uWebSockets.js closes it after 8 to 12 s of silence, or when the
+ * request asked for that, but announces neither, and a client might send its next request into the closing.
+ */
+const keepAliveLine = '\r\nKeep-Alive: timeout=7';
+const closeLine = '\r\nConnection: close';
+
+/**
+ * The line of a reply's head about its connection, which closes after it if `closes`. A whole reply announces
+ * a closing at its end; a stream ends without closing, so its head asks the client to.
+ */
+export const toConnectionLine = (headers: RequestHeaders, closes: boolean, isStream: boolean): string => {
+  if (headers.closes) return closeLine;
+  if (!closes) return keepAliveLine;
+  return isStream ? closeLine : '';
+};
+
 /** The last two characters of request ids, base 36: only every 1,296th id formats a number. */
 const endings: readonly string[] = Array.from({ length: 1_296 }, (_, index) =>
   index.toString(36).padStart(2, '0'),

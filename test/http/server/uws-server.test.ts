@@ -241,6 +241,17 @@ test('a streamed reply arrives whole, and HEAD of it is empty', async () => {
   assert.not.match(head.text, /xxx/);
 });
 
+test('a streamed reply to a request that closes its connection says so, once', async () => {
+  for (const lines of ['Connection: close', 'Connection: TE, close', 'Transfer-Encoding: chunked']) {
+    const request = `GET /things/@stream?pieces=1 HTTP/1.1\r\n${host}${lines}\r\n\r\n`;
+    const body = lines.includes('chunked') ? '0\r\n\r\n' : '';
+    for (const bytes of [request + body, request.replace('GET', 'HEAD') + body]) {
+      const { text } = await raw(world.port, bytes, (sent) => /\]\r\n0\r\n\r\n$/.test(sent), 500);
+      assert.is(text.match(/\r\nConnection: close\r\n/g)?.length, 1, `${lines}: ${text.slice(0, 400)}`);
+    }
+  }
+});
+
 test('a streamed reply that fails in the middle closes the connection without an end', async () => {
   const request = `GET /things/@stream?pieces=2&break=true HTTP/1.1\r\n${host}\r\n`;
 
