@@ -46,6 +46,9 @@ export const addressText = '^[\\u0021-\\u007e]+$';
 /** A whole number from 1 as text, for what is not converted to a number. */
 export const countText = '^0*[1-9][0-9]*$';
 
+/** A number of votes from 1 to 1,000,000,000,000 as text. */
+export const voteCount = '^([1-9][0-9]{0,11}|10{12})$';
+
 /** A part of the sitemap. */
 export const partNumber = '^[0-9]{1,12}$';
 
@@ -70,6 +73,7 @@ export const patternMessages: Readonly<Record<string, string>> = {
   [badgeColor]: 'must be 3 or 6 hexadecimal digits, or a name such as brightgreen, blue or lightgrey',
   [clusterName]: 'must have only a-z, A-Z, 0-9, _, . and -',
   [countText]: 'must be a whole number from 1',
+  [voteCount]: 'must be a whole number from 1 to 1000000000000, in digits',
   [partNumber]: 'must be 1 to 12 digits',
   [signedText]: 'must be a whole number of up to 19 digits, with - in front if it is negative',
   [headerText]: 'must be printable ASCII without blanks at its ends',

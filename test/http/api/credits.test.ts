@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
+import { RedeemQuery } from '../../../http/api/credits.ts';
 import { deleteTier, upsertTier } from '../../../storage/catalogue/votes/credits.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { addBot, addMember, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
@@ -164,11 +165,15 @@ test('POST /:type/:id/votes/credits → a voter of a redeemed vote still waits, 
 
 test('POST /:type/:id/votes/credits → 400 for everything but a whole number from 1', async () => {
   const ref = await newBot(10);
-  for (const votes of ['', '0', '-1', '+1', '1.5', '1e3', '0x10', '01', ' 5', 'all', '9'.repeat(30)]) {
+  const { pattern } = RedeemQuery.properties.votes as { readonly pattern?: string };
+  const odd = ['', '0', '-1', '+1', '1.5', '1e3', '0x10', '01', ' 5', 'all', '1000000000001', '9'.repeat(30)];
+  for (const votes of odd) {
     const { status, json } = await redeem(ref, encodeURIComponent(votes));
     assert.equal([status, json.context.code], [400, 'validation_failed'], votes);
     assert.match(json.context['/votes'], /whole number from 1/);
+    assert.not.match(votes, new RegExp(pattern ?? ''), `the document allows ${votes}`);
   }
+  assert.is((await redeem(ref, 1_000_000_000_000)).status, 409);
   const token = await tokenOf(ref);
   const missing = await world.ask('POST', `/bots/${ref.id}/votes/credits`, { token });
   assert.equal([missing.status, missing.json.context['/votes']], [400, 'is missing']);
