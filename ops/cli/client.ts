@@ -2,6 +2,7 @@
  * `npm run client -- [--python] FOLDER`: writes the package of the client into a new folder, to publish or to
  * look at.
  */
+import { readdirSync, statSync } from 'node:fs';
 import { writeClientPackage } from './client-package.ts';
 import { writePythonPackage } from './client-package-python.ts';
 import { parseOptions } from './options.ts';
@@ -14,6 +15,11 @@ const [folder = ''] = positionals;
 if (folder === '') {
   process.stderr.write('Name the folder: npm run client -- [--python] FOLDER\n');
   process.exit(2);
+}
+const stats = statSync(folder, { throwIfNoEntry: false });
+if (stats !== undefined && !(stats.isDirectory() && readdirSync(folder).length === 0)) {
+  process.stderr.write(`${folder} exists already, and its files could be replaced. Name a new folder.\n`);
+  process.exit(1);
 }
 if (values.python) {
   const names = writePythonPackage(folder);

@@ -110,4 +110,15 @@ test('what cannot be built leaves nothing that could be published', async () => 
   assert.not(existsSync(join(copy, 'package')));
 });
 
+test('a folder that has files, such as the own one, is refused and not written to', async () => {
+  const project = makeFolder('rollcall-own-');
+  writeFileSync(join(project, 'package.json'), 'mine');
+  const packager = fileURLToPath(new URL('../../ops/cli/client.ts', import.meta.url));
+  const failure = await run(process.execPath, [...process.execArgv, packager, '.'], {
+    cwd: project,
+  }).catch((error) => error);
+
+  assert.equal([failure.code, readFileSync(join(project, 'package.json'), 'utf8')], [1, 'mine']);
+});
+
 test.run();
