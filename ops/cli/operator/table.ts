@@ -35,6 +35,9 @@ interface TableColumn {
   readonly prose: boolean;
 }
 
+/** Values with a blank that are no prose: `bots approve`, `team 018f…`, `0.1.0 (42335a2c0a1b)`. */
+const wholeNames: ReadonlySet<string> = new Set(['operation', 'owner', 'version']);
+
 /** Shrinks columns of prose until a line fits, or until none of them can shrink further. */
 const fitWidths = (columns: readonly TableColumn[]): readonly number[] => {
   const widths = columns.map(({ width }) => width);
@@ -61,7 +64,7 @@ const formatTable = (rows: readonly TableRow[]): string => {
   ];
   const columns = names.map((name, column) => {
     const cells = lines.map((line) => line[column] ?? '');
-    const prose = name !== 'operation' && cells.slice(1).some((text) => /[\s{[]/.test(text));
+    const prose = !wholeNames.has(name) && cells.slice(1).some((text) => /[\s{[]/.test(text));
     return { width: Math.max(...cells.map((text) => text.length)), prose };
   });
   const widths = fitWidths(columns);

@@ -317,6 +317,8 @@ test('a table shortens only prose, never ids, codes or times; empty columns are 
   // Of an audit: `votes v…` could be several commands.
   const entry = { id, operation: 'votes void-many', target: id, outcome: id, details: note };
   assert.match(formatAnswer({ rows: [entry] }), /  votes void-many  /);
+  const bot = { name: note, version: '0.1.0 (42335a2c0a1b)', owner: `team ${id}`, target: id };
+  assertIncludes(formatAnswer({ rows: [bot] }), `  0.1.0 (42335a2c0a1b)  team ${id}  ${id}`);
 });
 
 test('names and messages cannot send commands to the terminal, nor turn its text round', () => {
