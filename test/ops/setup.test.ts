@@ -248,7 +248,7 @@ test('a script of the server installs no tools, others do, and the tools then st
   );
 });
 
-test('a taken port ends the start before an installation, and the message names the setting', async () => {
+test('taken ports end the start before an installation, and the message names the settings', async () => {
   const taken = createServer();
   const port = await listen(taken);
   for (const setting of ['PORT', 'ADMIN_PORT']) {
@@ -256,9 +256,10 @@ test('a taken port ends the start before an installation, and the message names 
     const { code, output } = await run('ops/main.ts');
     const fault = await findPortFault({ host: '127.0.0.1', port, setting });
 
-    assert.is(code, 1);
-    assert.is(output, `${fault?.message}\n`, 'the words of a node that is installed');
+    assert.equal([code, output], [1, `${fault?.message}\n`], 'the words of a node that is installed');
   }
+  settings = { PORT: String(port), ADMIN_PORT: String(port) };
+  assert.match((await run('ops/main.ts')).output, / another PORT\.\n.* another ADMIN_PORT\.\n$/);
   taken.close();
 
   assert.equal(listRuns(), []);
