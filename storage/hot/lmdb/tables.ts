@@ -7,13 +7,14 @@
  * store because one process owns the folder.
  */
 import { mkdirSync } from 'node:fs';
-import { type Database, open, type RootDatabase } from 'lmdb';
+import { type Database, type DatabaseOptions, open, type RootDatabase } from 'lmdb';
 import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { createNotAppliedError } from '../../../engine/errors.ts';
 import { newShardCount, oldShardCount, type Shard, toShard } from '../../../engine/ids.ts';
 import { createCheckedEncoder } from './checked-encoder.ts';
 import { type DecisionsArray, type OutboxArray, type PartArray, packShard, type SlotArray } from './codec.ts';
 import { assertHeaders, assertWhole, createFolderError } from './damage.ts';
+import { keyEncoder } from './key-encoder.ts';
 import { parseProducerKey, toShardKey } from './keys.ts';
 
 /**
@@ -101,22 +102,26 @@ export const openTables = async (
     eventTurnBatching: false,
   });
   await assertWhole(root, path);
-  const openChecked = <Value>(name: string) => {
-    // lmdb takes an encoder here (README, "encoder"); its types do not say so.
-    const options = { name, encoder: createCheckedEncoder(() => onDamage(name)) };
-    return root.openDB<Value | null, string>(options);
+  // lmdb takes both encoders here (README, "encoder" and "keyEncoder"); its types do not say so.
+  const openTable = <Value>(
+    given: DatabaseOptions & { readonly name: string; readonly encoder?: unknown },
+  ) => {
+    const options = { ...given, keyEncoder };
+    return root.openDB<Value, string>(options);
   };
+  const openChecked = <Value>(name: string) =>
+    openTable<Value | null>({ name, encoder: createCheckedEncoder(() => onDamage(name)) });
   const tables: Tables = {
     root,
     meta: openChecked('meta'),
     producers: openChecked('producers'),
     slots: openChecked('slots'),
-    dirty: root.openDB({ name: 'dirty' }),
+    dirty: openTable({ name: 'dirty' }),
     votes: openChecked('votes'),
-    visitors: root.openDB({ name: 'visitors', dupSort: true, encoding: 'ordered-binary' }),
+    visitors: openTable({ name: 'visitors', dupSort: true, encoding: 'ordered-binary' }),
     outbox: openChecked('outbox'),
     parts: openChecked('parts'),
-    dueParts: root.openDB({ name: 'dueParts' }),
+    dueParts: openTable({ name: 'dueParts' }),
   };
   await assertFormat(tables, path);
   return tables;
