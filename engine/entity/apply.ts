@@ -38,7 +38,7 @@ import {
   type PartsOutcome,
 } from './parts.ts';
 import { checkFacts, checkTotals } from './snapshot.ts';
-import type { HotState, Totals } from './state.ts';
+import { computeVotes, type HotState, type Totals } from './state.ts';
 import { foldUptime } from './uptime.ts';
 import { computeLongestWaitMs, decideVote, type LastVote, type LastVoteFlag } from './votes.ts';
 
@@ -122,8 +122,7 @@ const applyInit = (slot: Slot | null, item: InitItem, context: ApplyContext): It
   if (isBefore({ generation, version: shardVersion }, row)) return keepSlot(slot, behind);
   checkTotals(totals);
   checkFacts(facts);
-  const flushedVotes = totals.upvotes - totals.downvotes;
-  const state: HotState = { ...totals, facts, flushedVotes, version: context.version };
+  const state: HotState = { ...totals, facts, flushedVotes: computeVotes(totals), version: context.version };
   const newSlot: Slot = { incarnation: item.target.incarnation, state, base: row };
   return { decision: applied, slot: newSlot, effects: buildPurgeEffects(slot) };
 };

@@ -91,6 +91,9 @@ export interface LazyState {
   read(): HotState;
 }
 
+/** Upvotes minus downvotes. */
+export const computeVotes = ({ upvotes, downvotes }: Totals): number => upvotes - downvotes;
+
 class LoadedState implements LazyState {
   readonly version: number;
   readonly votes: number;
@@ -99,7 +102,7 @@ class LoadedState implements LazyState {
 
   constructor(state: HotState) {
     this.version = state.version;
-    this.votes = state.upvotes - state.downvotes;
+    this.votes = computeVotes(state);
     this.flushedVotes = state.flushedVotes;
     this.state = state;
   }

@@ -13,6 +13,7 @@
  * A row that the ledger can never store is found by halving the round and becomes a dead letter.
  */
 import assert from 'node:assert/strict';
+import { computeVotes } from '../entity/state.ts';
 import { createDamageError, DomainError, StorageError, toMessage } from '../errors.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
@@ -268,7 +269,7 @@ const flushBacklog = async (state: FlusherState, backlog: Backlog): Promise<void
       ref,
       generation,
       version: hot.version,
-      flushedVotes: hot.upvotes - hot.downvotes,
+      flushedVotes: computeVotes(hot),
     })),
     votes: backlog.votes.map(({ itag, ref }) => ({ itag, shard: ref.shard })),
   };

@@ -3,6 +3,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import type { EntityView } from '../../engine/engine.ts';
+import { computeVotes } from '../../engine/entity/state.ts';
 import { DomainError } from '../../engine/errors.ts';
 import {
   type BoardName,
@@ -18,7 +19,7 @@ import { perPage } from '../../engine/rules/pages.ts';
 import type { BoardPage, PlacedRow } from '../../storage/catalogue/boards/boards.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { computeVotes, replyOk } from '../response/reply.ts';
+import { replyOk } from '../response/reply.ts';
 import { definePublicRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,

@@ -4,6 +4,7 @@
  */
 
 import { type Static, Type } from 'typebox';
+import { computeVotes } from '../../engine/entity/state.ts';
 import { DomainError } from '../../engine/errors.ts';
 import { foldTargetId } from '../../engine/ids.ts';
 import { perPage } from '../../engine/rules/pages.ts';
@@ -12,7 +13,7 @@ import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
 import type { App } from '../app.ts';
 import type { Auth } from '../auth/auth.ts';
 import { createLimitError, createNotFoundError, createValidationError } from '../response/errors.ts';
-import { computeVotes, noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
+import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   buildFlag,

@@ -3,13 +3,13 @@
  * is the contract's (§2.5).
  */
 import { Type } from 'typebox';
-import type { HotState } from '../../engine/entity/state.ts';
+import { computeVotes, type HotState } from '../../engine/entity/state.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
-import { computeVotes, type Reply, showRow } from '../response/reply.ts';
+import { type Reply, showRow } from '../response/reply.ts';
 import { definePublicRoute, defineRoutes } from '../route.ts';
 import { countVisit, type ShowEntityRequest, toVisitCount } from './bots/bots.ts';
 import { BotQuery } from './bots/schema.ts';

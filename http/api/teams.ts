@@ -4,13 +4,14 @@
  * servers use this file to show their team.
  */
 import { type Static, Type } from 'typebox';
+import { computeVotes } from '../../engine/entity/state.ts';
 import { DomainError } from '../../engine/errors.ts';
 import { permissionCatalogue } from '../../engine/rules/permissions.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
 import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/teams.ts';
 import type { App } from '../app.ts';
 import { requireFound } from '../response/errors.ts';
-import { computeVotes, replyOk, replyText, showRow } from '../response/reply.ts';
+import { replyOk, replyText, showRow } from '../response/reply.ts';
 import { definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   createTeam,

@@ -5,9 +5,10 @@
  * Pure.
  */
 import type { WatchedView } from '../../engine/engine.ts';
+import { computeVotes } from '../../engine/entity/state.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
 import type { LogRow } from '../../storage/catalogue/votes/vote-log.ts';
-import { computeVotes, renderTimestamp, toTimestamp } from '../response/reply.ts';
+import { renderTimestamp, toTimestamp } from '../response/reply.ts';
 import type { PushConnection } from '../server/push-connection.ts';
 import type { FeedEvent } from '../telemetry/counts.ts';
 

@@ -5,6 +5,7 @@
  * It uses the same catalogue functions as the public routes. The votes come from the engine; the votes of the
  * contained bots and servers are on their own pages.
  */
+import { computeVotes } from '../../engine/entity/state.ts';
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
 import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
 import type { MemberRow } from '../../storage/catalogue/teams/teams.ts';
@@ -12,7 +13,7 @@ import { computeClaimEndMs } from '../api/bots/bot-json.ts';
 import { toExactInteger } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { requireFound } from '../response/errors.ts';
-import { computeVotes, type Reply, replyOk, showRow } from '../response/reply.ts';
+import { type Reply, replyOk, showRow } from '../response/reply.ts';
 import { ListedBot, ListedServer, OperatorBot, OperatorPack, OperatorTeam } from './schema.ts';
 
 const toMember = ({ user_id, person, data_holder, permissions }: MemberRow) => ({

@@ -1,9 +1,8 @@
 /**
- * A handler's reply, the few ways to make one, and its values: rows, times and votes as the wire shows them.
+ * A handler's reply, the few ways to make one, and its values: rows and times as the wire shows them.
  */
 
 import type { Static, TObject } from 'typebox';
-import type { HotState } from '../../engine/entity/state.ts';
 import type { OpenPush } from '../server/push-connection.ts';
 
 /** A handler's reply: a value to serialise, text or bytes ready to send, or no body. */
@@ -75,6 +74,3 @@ export const showRow = <Schema extends TObject, const Computed extends Partial<S
 /** JSON text of a time in ms; 0 means never and gives `null`. */
 export const renderTimestamp = (atMs: number): string =>
   atMs === 0 ? 'null' : `"${new Date(atMs).toISOString()}"`;
-
-/** Upvotes minus downvotes. */
-export const computeVotes = (state: HotState): number => state.upvotes - state.downvotes;

@@ -8,6 +8,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { EntityView } from '../../engine/engine.ts';
+import { computeVotes } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { Target } from '../../engine/ids.ts';
 import { computePresence } from '../../engine/rules/presence.ts';
@@ -21,7 +22,7 @@ import { findVotesRank } from '../api/leaderboards.ts';
 import { thenMaybe } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError, requireFound } from '../response/errors.ts';
-import { computeVotes, type Reply } from '../response/reply.ts';
+import type { Reply } from '../response/reply.ts';
 import { formatNumber } from './entities.ts';
 import { renderListing } from './listing-html.ts';
 import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';

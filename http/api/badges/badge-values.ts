@@ -4,10 +4,10 @@
  * Integers are decimal strings: posted ones exceed 2^53.
  */
 import type { EntityView } from '../../../engine/engine.ts';
+import { computeVotes } from '../../../engine/entity/state.ts';
 import type { EntityKind } from '../../../engine/ids.ts';
 import type { Rank } from '../../../engine/rules/boards.ts';
 import { computePresence } from '../../../engine/rules/presence.ts';
-import { computeVotes } from '../../response/reply.ts';
 
 /** What a badge shows of a listed entity. */
 export interface BadgeTarget {

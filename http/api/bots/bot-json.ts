@@ -10,10 +10,10 @@
  * of another length are a new buffer, so they never mix.
  */
 import { Type } from 'typebox';
-import type { HotState } from '../../../engine/entity/state.ts';
+import { computeVotes, type HotState } from '../../../engine/entity/state.ts';
 import { computePresence, presenceFreshMs } from '../../../engine/rules/presence.ts';
 import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
-import { computeVotes, renderTimestamp, showRow, toTimestamp } from '../../response/reply.ts';
+import { renderTimestamp, showRow, toTimestamp } from '../../response/reply.ts';
 import { isPremium, toUser } from '../shared/convert.ts';
 import { Bot } from './schema.ts';
 

@@ -23,7 +23,12 @@ import type {
   VoteItem,
 } from '../../../engine/entity/items.ts';
 import { checkFacts, checkTotals } from '../../../engine/entity/snapshot.ts';
-import { type HotState, type LazyState, presenceStatuses } from '../../../engine/entity/state.ts';
+import {
+  computeVotes,
+  type HotState,
+  type LazyState,
+  presenceStatuses,
+} from '../../../engine/entity/state.ts';
 import type { EntityAddress, Incarnation } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { toAcceptance, toPlainDecision, toRefusedDecision } from '../lmdb/codec.ts';
@@ -38,8 +43,7 @@ const flattenCastVotes = (castVotes: readonly CastVote[]): Value[] =>
 const packInit = (packer: Packer, { target, facts, totals, row: sqlRow, readUnder }: InitItem): void => {
   checkTotals(totals);
   checkFacts(facts);
-  const flushedVotes = totals.upvotes - totals.downvotes;
-  const state: HotState = { ...totals, facts, flushedVotes, version: 0 };
+  const state: HotState = { ...totals, facts, flushedVotes: computeVotes(totals), version: 0 };
   const [first, rest] = packState(target.incarnation, state);
   packer.number(sqlRow.generation);
   packer.number(sqlRow.version);
