@@ -165,6 +165,14 @@ for (const [title, line] of [
   });
 }
 
+test('an upgrade with an unknown target is refused as any request', async () => {
+  const { text } = await raw(world.port, `${upgradeLines.replace('bot/bot1', 'bot/nope')}\r\n`);
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+
+  assert.match(head, /^HTTP\/1\.1 404 /);
+  assert.is(JSON.parse(body).context.code, 'not_found');
+});
+
 for (const [title, id] of [
   ['a zero byte', 'bot\\u0000'],
   ['half of a surrogate pair', 'bot\\ud800'],
