@@ -53,6 +53,8 @@ export interface App {
   readonly wakeJob: (job: 'void_plans') => void;
   /** Guarantees of the stores that are weaker than they should be now; the node stays ready. */
   readonly listWarnings: () => readonly string[];
+  /** Whether the public listener drains, or is about to. */
+  readonly isDraining: () => boolean;
 }
 
 /** What handlers need for webhooks beside the catalogue. */

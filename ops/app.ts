@@ -41,7 +41,8 @@ export interface AppParts
   readonly webhooks: Pick<Webhooks, 'access'>;
   readonly isSuspect?: VoteWatch['isSuspect'];
   readonly metrics: Metrics;
-  readonly listWarnings: () => readonly string[];
+  readonly listWarnings: App['listWarnings'];
+  readonly isDraining: App['isDraining'];
 }
 
 /** Call it once per process: the `App` holds caches. */
@@ -51,7 +52,7 @@ export const createApp = (
   parts: AppParts,
 ): PublicApp => {
   const { engine, push, login, voteLogWaiters, encodeOrigin, noteView, feed, wakeJob } = parts;
-  const { webhooks, metrics, listWarnings } = parts;
+  const { webhooks, metrics, listWarnings, isDraining } = parts;
   const botLookup = createBotLookup({
     serviceUrl: config.botLookupUrl,
     platformUrl: config.botLookupFallbackUrl,
@@ -79,6 +80,7 @@ export const createApp = (
     listNodes,
     wakeJob,
     listWarnings,
+    isDraining,
   };
 };
 

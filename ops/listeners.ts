@@ -25,7 +25,9 @@ import { formatVersion } from './version.ts';
 
 const waitingRoutes = new Set(routes.filter(({ longPoll }) => longPoll).map(({ name }) => name));
 
-interface ListenersParts extends Omit<AppParts, 'listWarnings' | 'webhooks'>, Pick<Stoppable, 'loss'> {
+interface ListenersParts
+  extends Omit<AppParts, 'listWarnings' | 'isDraining' | 'webhooks'>,
+    Pick<Stoppable, 'loss'> {
   readonly stores: Stores;
   readonly clusterContext: ClusterContext;
   readonly logger: Logger;
@@ -42,13 +44,13 @@ interface ListenersParts extends Omit<AppParts, 'listWarnings' | 'webhooks'>, Pi
 /** Creates both. `open` resolves when clients are served; `state.draining` makes `/readyz` answer 503. */
 export const createListeners = (config: Config, parts: ListenersParts) => {
   const { stores, metrics, logger, loss, figures, node, version, webhooks, operatorToken } = parts;
-  const listWarnings = () => [stores.listWarnings(), parts.watches.listNotes(), webhooks.listNotes()].flat();
-  const app = createApp(parts.clusterContext, config, { ...parts, listWarnings });
   const expected = toAddresses(config, config.port, config.adminPort);
   const state = { draining: false, demo: null as DemoFile | null, url: expected.url };
+  const listWarnings = () => [stores.listWarnings(), parts.watches.listNotes(), webhooks.listNotes()].flat();
+  const isDraining = (): boolean => state.draining || loss.reason !== '';
+  const app = createApp(parts.clusterContext, config, { ...parts, listWarnings, isDraining });
   const [findDemo, readUrl] = [() => state.demo, () => state.url];
   const facade = createPublic(app, config, { ...parts, findDemo, readUrl });
-  const isDraining = (): boolean => state.draining || loss.reason !== '';
   const admin = createAdmin({
     app,
     metrics,
@@ -58,7 +60,6 @@ export const createListeners = (config: Config, parts: ListenersParts) => {
     stores: createStoreAccess(stores, config.dataDir),
     hosts: [config.adminHost, ...config.adminHosts],
     live: { figures, waitingRoutes, node, version: formatVersion(version), listNodes: app.listNodes },
-    isDraining,
   });
   metrics.watchHealth(() => readNodeHealth(parts, isDraining));
   metrics.watchBoards({ find: app.catalogue.boards.find, nowMs: systemClock.nowMs });

@@ -21,18 +21,16 @@ const Alive = Type.Object(
 
 /** Whether the node accepts traffic, and what is weaker than it should be. */
 export const judgeHealth = (
-  app: Pick<App, 'engine' | 'listWarnings'>,
-  isDraining: () => boolean,
+  app: Pick<App, 'engine' | 'listWarnings' | 'isDraining'>,
 ): { readonly status: 'ready' | 'not ready' | 'draining'; readonly notes: readonly string[] } => {
   const { ready, notes } = app.engine.readHealth();
   const accepting = ready ? 'ready' : 'not ready';
-  const status = isDraining() ? 'draining' : accepting;
+  const status = app.isDraining() ? 'draining' : accepting;
   return { status, notes: [...notes, ...app.listWarnings()] };
 };
 
 export const buildHealthRoutes = (
   metrics: Pick<Metrics, 'render' | 'contentType' | 'version'>,
-  isDraining: () => boolean,
 ): readonly AnyRoute[] => [
   defineDocument('livez', 'GET /livez', {
     summary: 'Tells that the process runs, and its version.',
@@ -45,7 +43,7 @@ export const buildHealthRoutes = (
     caching: 'no-store',
     replies: { 200: Health, 503: Health },
     handle: (app) => {
-      const json = judgeHealth(app, isDraining);
+      const json = judgeHealth(app);
       return { status: json.status === 'ready' ? 200 : 503, json };
     },
   }),

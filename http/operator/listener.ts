@@ -41,8 +41,6 @@ export interface AdminOptions {
   readonly commandStart: string;
   /** Names accepted in `Host`, besides `localhost` and IP addresses. */
   readonly hosts: readonly string[];
-  /** Whether the public listener drains, or is about to. */
-  readonly isDraining: () => boolean;
   /** The whole stores of the node. */
   readonly stores: StoreAccess;
   /** What the live frames show. */
@@ -55,10 +53,10 @@ const withBodyLimit = (route: AnyRoute, bytesMax: number): AnyRoute =>
 
 /** Wires the private listener. Its routes use no sessions: the guard is the only access control. */
 export const createAdmin = (options: AdminOptions): Facade => {
-  const { app, metrics, isDraining } = options;
+  const { app, metrics } = options;
   const live = openLive(options);
   const routes = [
-    ...buildHealthRoutes(metrics, isDraining),
+    ...buildHealthRoutes(metrics),
     buildLiveRoute(live),
     ...buildPageRoutes(adminOperations, options),
     ...adminOperations.map(({ route }) => route),
@@ -93,9 +91,9 @@ export const createAdmin = (options: AdminOptions): Facade => {
   return buildFacade(server, deadlines, { drain: () => live.close() });
 };
 
-const openLive = ({ app, metrics, live, isDraining }: AdminOptions): Live => {
+const openLive = ({ app, metrics, live }: AdminOptions): Live => {
   const readHealth = () => {
-    const { status, notes } = judgeHealth(app, isDraining);
+    const { status, notes } = judgeHealth(app);
     return { ready: status === 'ready', notes };
   };
   return createLive({ ...live, readHealth, clock: app.clock, requestCounts: metrics.requestCounts });

@@ -6,6 +6,7 @@ import { Type } from 'typebox';
 import { Flag, Text, TextList, toNullable } from '../api/shared/common.ts';
 import type { App } from '../app.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
+import { judgeHealth } from './health.ts';
 import { buildListOf } from './list-schema.ts';
 import { replyWhole } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
@@ -51,12 +52,12 @@ const listRows = (app: App) =>
 /** The whole fleet in one reply: this node's health, sums over all nodes, and the nodes. */
 const showStatus = (app: App): Reply => {
   const nodes = listRows(app);
-  const { ready, notes } = app.engine.readHealth();
+  const { status, notes } = judgeHealth(app);
   const sum = (pick: (node: (typeof nodes)[number]) => number): number =>
     Math.round(nodes.reduce((total, node) => total + pick(node), 0) * 10) / 10;
   return replyOk({
-    ready,
-    notes: [...notes, ...app.listWarnings()],
+    ready: status === 'ready',
+    notes,
     requests_per_s: sum((node) => node.requests_per_s),
     backlog_entities: Math.max(0, ...nodes.map((node) => node.backlog_entities)),
     outbox_votes: Math.max(0, ...nodes.map((node) => node.outbox_votes)),

@@ -19,12 +19,18 @@ import { realClock } from './world.ts';
 
 const test = suite('admin');
 
+interface FleetHealth {
+  readonly ready: boolean;
+  readonly notes: readonly string[];
+}
+
 const weak = 'Redis may lose a second';
 const state = { ready: true, draining: false };
 const app = {
   clock: realClock,
   engine: { readHealth: () => ({ ready: state.ready, notes: state.ready ? [] : ['the hot store is away'] }) },
   listWarnings: () => [weak],
+  isDraining: () => state.draining,
   listNodes: () => [],
   settings: { sessionsPerEntityMax: 1, bodyBytesMax: 1_000 },
 } as unknown as App; // What is asked here uses nothing else.
@@ -38,7 +44,6 @@ const admin = createAdmin({
   operators: [{ name: 'admin', token: 'op-token', readOnly: false }],
   commandStart: 'rollcall ops',
   hosts: ['Node1.example.org'],
-  isDraining: () => state.draining,
   stores: {} as StoreAccess, // No route about them is asked here.
   live: { figures, waitingRoutes: new Set(), node: 'a', version: '1.2.3', listNodes: () => [] },
 });
@@ -61,7 +66,7 @@ test('/metrics names the version', async () => {
   assert.match(text, /^rollcall_build_info\{version="1\.2\.3",commit="0123456789ab",node="v22\..*"\} 1$/m);
 });
 
-test('/readyz follows the engine, turns 503 while draining, and keeps its notes', async () => {
+test('/readyz and /status follow the engine, are not ready in a drain, and keep their notes', async () => {
   assert.is((await ask('/readyz')).status, 200);
 
   state.ready = false;
@@ -74,6 +79,8 @@ test('/readyz follows the engine, turns 503 while draining, and keeps its notes'
   const draining = await ask('/readyz');
   assert.is(draining.status, 503);
   assert.equal(await draining.json(), { status: 'draining', notes: [weak] });
+  const { ready, notes } = (await (await ask('/status', 'op-token')).json()) as FleetHealth;
+  assert.equal({ ready, notes }, { ready: false, notes: [weak] });
   state.draining = false;
 });
 

@@ -319,6 +319,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     listNodes: () => [],
     wakeJob: () => void voidPlans.run(new AbortController().signal).catch(silent),
     listWarnings: () => ['Postgres is away'],
+    isDraining: () => false,
   };
   const facade = createFacadeOf(app, sessions, options);
   const closeStores = (): Promise<void> => hot.close().then(() => embedded.close());

@@ -60,7 +60,6 @@ export const openOperated = async (options: WorldOptions = {}): Promise<Operated
     ],
     commandStart: 'rollcall ops',
     hosts: [],
-    isDraining: () => false,
     stores: {} as StoreAccess, // Tests of the stores run whole nodes.
     live: { figures, waitingRoutes: new Set(), node: 'a', version: '1.2.3', listNodes: () => [] },
   });
