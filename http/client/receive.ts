@@ -140,7 +140,9 @@ const decode = (base64: string) => Uint8Array.from(atob(base64), (character) => 
 /** Node 18 has Web Crypto only as a module. */
 const findSubtle = async () => {
   const moduleName = 'node:crypto';
-  return globalThis.crypto?.subtle ?? (await import(moduleName)).webcrypto.subtle;
+  // Bundlers leave the import as it is.
+  const load = () => import(/* webpackIgnore: true */ /* @vite-ignore */ moduleName);
+  return globalThis.crypto?.subtle ?? (await load()).webcrypto.subtle;
 };
 
 const toKey = async (secret: string) => {
