@@ -2,7 +2,8 @@
  * `rollcall check`: says whether a node would accept the settings of the environment, and starts nothing.
  *
  * Prints all mistakes to standard error and ends with 1, or a summary without secrets and ends with 0.
- * Opens no store and no port: whether the servers answer shows at the start.
+ * Opens no store and no port: whether the servers answer shows at the start. The console, unlike the streams,
+ * does not fail when its reader has left (`| true`).
  */
 import { describeStores, toAddresses } from '../config/addresses.ts';
 import { type Config, ConfigError, findMisspeltSettings, readConfig } from '../config/config.ts';
@@ -19,11 +20,11 @@ const formatSummary = (config: Config): string => {
   return ['The settings are valid; no store was opened.', ...lines].join('\n');
 };
 
-for (const note of findMisspeltSettings()) process.stderr.write(`${note}\n`);
+for (const note of findMisspeltSettings()) console.error(note);
 try {
-  process.stdout.write(`${formatSummary(readConfig())}\n`);
+  console.log(formatSummary(readConfig()));
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
-  process.stderr.write(`${error.message}\n`);
+  console.error(error.message);
   process.exitCode = 1;
 }

@@ -88,7 +88,7 @@ const splitCommand = (positionals: readonly string[]): [command: string, operand
 };
 
 /** Throws `CommandError` for invalid arguments, before any store is opened. */
-const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
+const assertArgs = ({ command, operands, options, value }: ParsedArgs): void => {
   const names = commandHelps.map(({ name }) => name);
   const help = commandHelps.find(({ name }) => name === command);
   if (help === undefined) {
@@ -100,7 +100,8 @@ const assertArgs = ({ command, operands, options }: ParsedArgs): void => {
   // What a command takes is in its usage: operands in capitals, options in brackets.
   const operandCount = help.usage.replaceAll(/\[[^[\]]*\]/g, '').match(/ [A-Z]+/g)?.length ?? 0;
   const misplaced = [...options].some((option) => !new RegExp(`\\[--${option}[ \\]]`).test(help.usage));
-  if (operands.length !== operandCount || operands.includes('') || misplaced) {
+  const isEmpty = [...operands, ...[...options].map(value)].includes('');
+  if (operands.length !== operandCount || isEmpty || misplaced) {
     throw new CommandError(`Usage: rollcall ops ${help.usage}`, 2);
   }
   if (command === 'inspect') parseKind(operands[0] ?? '');

@@ -6,13 +6,14 @@
  */
 import { copyFileSync, existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { toMessage } from '../../engine/errors.ts';
 import { formatCounted } from '../../http/operator/page/format.ts';
 import { readMark } from '../../storage/move/marks.ts';
 import { applyMove, endMove } from '../../storage/move/move.ts';
 import type { Stores } from '../../storage/open.ts';
 import { prepareStores, readShardCount, takeShardCount } from '../../storage/shards.ts';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, readConfig } from '../config/config.ts';
 import { operatorTokenFile } from '../config/operator-token.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { flushToSql, runWithStores } from './flush.ts';
@@ -33,16 +34,12 @@ type Place = Pick<Config, 'dataDir' | 'redisUrl' | 'databaseUrl'>;
 /** Moves, continues or gives up. Resolves to the exit code. */
 export const runMove = async (config: Config, terminal: Terminal, args: MoveArgs): Promise<number> => {
   if (args.undo) return runUndo(config, terminal);
-  const to: Place = {
-    dataDir: args.data === '' ? config.dataDir : args.data,
-    redisUrl: args.redis.split(',').filter((url) => url !== ''),
-    databaseUrl: args.database,
-  };
+  const to = readPlace(args, config.dataDir);
   assertOther(config, to);
   const progress = createProgress(terminal.err, `Moving to ${describePlace(to)}`, 'records');
   const startedMs = systemClock.monotonicMs();
   const copied = await runWithStores(config, terminal, (source) =>
-    runWithStores({ ...config, ...to }, terminal, (target) =>
+    runOnTarget({ ...config, ...to }, terminal, (target) =>
       applyMove({
         source,
         target,
@@ -63,6 +60,43 @@ export const runMove = async (config: Config, terminal: Terminal, args: MoveArgs
   return 0;
 };
 
+/** Settings, and the options that name the same of the new stores. */
+const optionNames = { REDIS_URL: '--to-redis', DATABASE_URL: '--to-database', DATA_DIR: '--to-data' };
+
+const nameOptions = (error: unknown, exitCode: 1 | 2): CommandError => {
+  const names = Object.entries(optionNames);
+  const message = names.reduce((text, [from, to]) => text.replaceAll(from, to), toMessage(error));
+  return new CommandError(message, exitCode);
+};
+
+/** Checks the addresses as settings are checked. */
+const readPlace = ({ redis, database, data }: MoveArgs, dataDir: string): Place => {
+  if (redis !== '' && database === '')
+    throw new CommandError('--to-redis needs --to-database: Redis counts beside a Postgres.', 2);
+  try {
+    const place = readConfig({ REDIS_URL: redis, DATABASE_URL: database, DATA_DIR: data || dataDir });
+    return { redisUrl: place.redisUrl, databaseUrl: place.databaseUrl, dataDir: place.dataDir };
+  } catch (error) {
+    throw nameOptions(error, 2);
+  }
+};
+
+/** Runs a task on the new stores. Their options are named when they cannot be opened. */
+const runOnTarget = async <Result>(
+  config: Config,
+  terminal: Terminal,
+  task: (target: Stores) => Promise<Result>,
+): Promise<Result> => {
+  let isOpen = false;
+  const run = (target: Stores): Promise<Result> => {
+    isOpen = true;
+    return task(target);
+  };
+  return runWithStores(config, terminal, run).catch((error: unknown) => {
+    throw isOpen ? error : nameOptions(error, 1);
+  });
+};
+
 const runUndo = async (config: Config, terminal: Terminal): Promise<number> => {
   await runWithStores(config, terminal, endMove);
   terminal.out.write(
@@ -81,8 +115,6 @@ const flushSource = async (source: Stores): Promise<void> => {
 const assertOther = (from: Place, to: Place): void => {
   const isEmbedded = to.redisUrl.length === 0 || to.databaseUrl === '';
   const usesFolder = from.redisUrl.length === 0 || from.databaseUrl === '';
-  if (to.redisUrl.length > 0 && to.databaseUrl === '')
-    throw new CommandError('--to-redis needs --to-database: Redis counts beside a Postgres.', 2);
   if (to.databaseUrl !== '' && to.databaseUrl === from.databaseUrl)
     throw new CommandError('--to-database names the present database: name an empty one.', 2);
   if (isEmbedded && usesFolder && resolve(to.dataDir) === resolve(from.dataDir))

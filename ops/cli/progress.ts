@@ -1,5 +1,6 @@
 /**
- * Shows the progress of a long command: a bar on a terminal, a line every few seconds elsewhere.
+ * Shows the progress of a long command: a bar on a terminal, a line every few seconds elsewhere and while the
+ * total is unknown.
  *
  * Writes only to the given stream (standard error, so that standard output holds nothing but results).
  */
@@ -18,6 +19,7 @@ export interface ProgressStream extends NodeJS.WritableStream {
 /** The part of cli-progress used here; the package comes without types. */
 interface Bar {
   start(total: number, value: number): void;
+  setTotal(total: number): void;
   update(value: number): void;
   stop(): void;
 }
@@ -41,12 +43,15 @@ export const createProgress = (stream: ProgressStream, title: string, unit = 'li
 const createBar = (stream: ProgressStream, title: string, unit: string): Progress => {
   const format = `${title}  {bar}  {percentage} %  {value} of {total} ${unit}  {eta_formatted} left`;
   const single = new SingleBar({ format, stream, hideCursor: true, clearOnComplete: true, etaBuffer: 50 });
+  const plain = createPlainProgress(stream, title, unit);
   let started = false;
   return {
     update(done, total) {
-      if (started) single.update(done);
-      else single.start(Math.max(total, done), done);
+      if (total === 0) return plain.update(done, total);
+      if (!started) single.start(total, done);
       started = true;
+      single.setTotal(total);
+      single.update(done);
     },
     stop() {
       if (started) single.stop();

@@ -45,12 +45,12 @@ const throwRefusal = async (response: Response, url: string): Promise<never> => 
  * Finds the node that owns the data folder. Resolves to `null` when no process has locked the folder. Throws
  * `CommandError` when the node does not answer, or when another one does.
  */
-export const findRunningNode = async (config: Config): Promise<RunningNode | null> => {
+export const findRunningNode = async (config: Config, stop: AbortSignal): Promise<RunningNode | null> => {
   const owner = readLockOwner(config.dataDir);
   if (owner === '') return null;
   const [key, url] = [findKey(config), getNodeUrl(config)];
   const send = async (method: string, path: string, body?: object): Promise<Response> => {
-    const request = { method, path, body: body === undefined ? undefined : JSON.stringify(body) };
+    const request = { method, path, body: body === undefined ? undefined : JSON.stringify(body), stop };
     const response = await sendRequest(config, key, request);
     return response.ok ? response : throwRefusal(response, url);
   };
@@ -92,9 +92,10 @@ export const runUnlessLocked = async <Result>(
     return { result: await runWithStores(config, terminal, task) };
   } catch (error) {
     if (!(error instanceof DataLocked)) throw error;
-    const node = await findRunningNode(config).catch((reason: Error) => {
+    const node = await findRunningNode(config, terminal.signal).catch((reason: Error) => {
       throw new CommandError(
         `${error.message}\nThe command did not find a node to work through: ${reason.message}`,
+        reason instanceof CommandError ? reason.exitCode : 1,
       );
     });
     if (node === null) throw error;

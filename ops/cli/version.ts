@@ -3,4 +3,5 @@
  */
 import { formatVersion, readVersion } from '../version.ts';
 
-process.stdout.write(`rollcall ${formatVersion(readVersion())}, Node ${process.version}\n`);
+// A write to the stream would fail when its reader has left (`| true`).
+console.log(`rollcall ${formatVersion(readVersion())}, Node ${process.version}`);

@@ -33,18 +33,18 @@ export const isLocalOnly = ({ publicUrl, host }: Pick<Config, 'publicUrl' | 'hos
 /** A node that has unlocked its folder listens for its operator for a moment longer. */
 const endingMsMax = 500;
 
-const findFault = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<Error | null> => {
+const findFaults = async ({ workers, host, port, adminHost, adminPort }: Config): Promise<string> => {
+  const fault = workers > 1 ? null : await findPortFault({ host, port, setting: 'PORT' });
   const adminFault = await findPortFault({ host: adminHost, port: adminPort, setting: 'ADMIN_PORT' });
-  if (adminFault !== null || workers > 1) return adminFault;
-  return findPortFault({ host, port, setting: 'PORT' });
+  return [fault, adminFault].flatMap((one) => one?.message ?? []).join('\n');
 };
 
-/** Rejects if a port is in use, before a store is made. Omits the public port if workers share it. */
+/** Rejects if ports are in use, before a store is made. Omits the public port if workers share it. */
 export const assertPortsFree = async (config: Config): Promise<void> => {
-  if ((await findFault(config)) === null) return;
+  if ((await findFaults(config)) === '') return;
   await pause(endingMsMax);
-  const fault = await findFault(config);
-  if (fault !== null) throw fault;
+  const faults = await findFaults(config);
+  if (faults !== '') throw new Error(faults);
 };
 
 /** A URL without user, password and options, which may be secret. */

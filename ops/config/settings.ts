@@ -101,7 +101,11 @@ const settingsSchema = Type.Object({
   logLevel: buildChoice('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
   logFormat: buildChoice('auto', ['auto', 'text', 'json'], 'json'),
 
-  dataDir: buildText('./data', { pattern: '^[^\\0]{1,1024}$', expected: 'a folder', example: './data' }),
+  dataDir: buildText('./data', {
+    pattern: '^(?!~)[^\\0]{1,1024}$',
+    expected: 'a folder (no ~, which only a shell expands)',
+    example: './data',
+  }),
   redisUrl: buildList({
     pattern: `^rediss?://${account}[^\\s,@]+$`,
     expected:

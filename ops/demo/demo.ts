@@ -1,7 +1,7 @@
 /**
  * Loads the demo directory into an empty store and writes its tokens to DATA_DIR/demo.json, which only its
  * owner can read. The file is the only place of the tokens; SQL has their SHA-256. It is replaced in one step
- * and stays as long as all of its tokens are valid.
+ * and stays as long as the tokens of all listings that were not deleted are valid.
  *
  * Only an empty store gets the demo. The row `demo` of the SQL table settings records whether the load is
  * unfinished or finished; an unfinished load is repeated with the same time, which adds what is missing.
@@ -56,15 +56,15 @@ export interface DemoOptions {
 
 /**
  * Loads the demo when the store is empty or a load is unfinished, and keeps demo.json up to date. Resolves
- * to `null` when the store holds another directory, or the demo without its cast.
+ * to `null` when the store holds another directory, or the demo without its bot, which all samples need.
  */
 export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoFile | null> => {
   const mark = await readDemoState(sql);
   if (mark === null && !(await isEmpty(sql))) return null;
+  if (mark?.state === 'loaded' && !(await isListed(sql, 'bot', demoCast.bot))) return null;
   const kept = readDemoFile(options.directory);
   const alive = mark?.state === 'loaded' && kept !== null && (await hasLiveDemoTokens(sql, kept));
   const access = alive ? kept : await loadDemo(sql, options.nowMs);
-  if (access === null) return null;
   const content = buildDemoFile(access, options.addresses, kept);
   if (!alive || JSON.stringify(content) !== JSON.stringify(kept)) writeDemoFile(options.directory, content);
   return content;
@@ -72,9 +72,9 @@ export const prepareDemo = async (sql: Sql, options: DemoOptions): Promise<DemoF
 
 /**
  * Imports the records of the demo directory that are missing, and mints new tokens for its cast. Everything
- * is *ledger* when it resolves: to `null` when the whole cast was deleted.
+ * is *ledger* when it resolves.
  */
-const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess | null> => {
+const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess> => {
   const mark = (await readDemoState(sql)) ?? { state: 'begun', nowMs };
   const now = new Date(mark.nowMs).toISOString();
   if (mark.state === 'begun') {
@@ -87,8 +87,8 @@ const loadDemo = async (sql: Sql, nowMs: number): Promise<DemoAccess | null> => 
   // New tokens replace the old ones. A deleted member of the cast gets none, and the import continues.
   await sql`delete from sessions where name = 'demo' and minted_by = ${demoCast.user}`;
   const lines = sessions.map((session) => JSON.stringify(session));
-  const { added } = await importLines(sql, lines, { now, skipBad: true });
-  return added.session > 0 ? access : null;
+  await importLines(sql, lines, { now, skipBad: true });
+  return access;
 };
 
 const buildDemoFile = (access: DemoAccess, addresses: DemoAddresses, kept: DemoFile | null): DemoFile => {
@@ -99,6 +99,9 @@ const buildDemoFile = (access: DemoAccess, addresses: DemoAddresses, kept: DemoF
 
 const isEmpty = (sql: Sql): Promise<boolean> =>
   hasRow(sql`select where not exists (select from users) and not exists (select from totals)`);
+
+const isListed = (sql: Sql, kind: TokenKind, id: string): Promise<boolean> =>
+  hasRow(sql`select from totals where kind = ${kind} and entity_id = ${id}`);
 
 const readDemoState = async (sql: Sql): Promise<DemoState | null> => {
   const value = await readValue<string>(sql`select value from settings where name = 'demo'`);
@@ -187,7 +190,10 @@ const writeDemoFile = (directory: string, content: DemoFile): void => {
   renameSync(`${path}.new`, path);
 };
 
-/** Whether every token of the file is well-formed, belongs to its stated owner, and is valid in SQL. */
+/**
+ * Whether every token of the file is well-formed, belongs to its stated owner, and is valid in SQL, unless
+ * its listing was deleted.
+ */
 const hasLiveDemoTokens = async (sql: Sql, content: DemoAccess): Promise<boolean> => {
   const holders: [TokenKind, Static<typeof holder>][] = [
     ['user', content.user],
@@ -202,7 +208,7 @@ const hasLiveDemoTokens = async (sql: Sql, content: DemoAccess): Promise<boolean
     const isLive = await hasRow(sql`
       select from sessions where token_hash = ${hashToken(token)} and target_type = ${kind}
         and target_id = ${id} and expiry > now()`);
-    if (!isLive) return false;
+    if (!isLive && (kind === 'user' || (await isListed(sql, kind, id)))) return false;
   }
   return true;
 };

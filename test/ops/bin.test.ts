@@ -73,6 +73,15 @@ test('it works through links, absolute and relative', () => {
   assert.is(JSON.parse(stdout)[0], join(root, 'ops/main.ts'));
 });
 
+test('it works beside an exported CDPATH, with which cd prints a folder', () => {
+  symlinkSync(root, join(elsewhere, 'project'));
+
+  const { stdout, stderr } = run(['start'], 'project/ops/bin/rollcall', { CDPATH: elsewhere });
+
+  assert.is(stderr, '');
+  assert.is(JSON.parse(stdout)[0], join(root, 'ops/main.ts'));
+});
+
 test('it writes nothing', () => {
   const list = (): readonly string[] => globSync('**/{*,.*}', { cwd: folder }).sort();
   const before = list();

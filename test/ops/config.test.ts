@@ -82,6 +82,7 @@ test('all mistakes are reported at once, each with the value, what is allowed an
   const mistakes = listMistakes({
     PORT: 'eighty',
     LOG_LEVEL: 'loud',
+    DATA_DIR: '~/data',
     DATABASE_URL: 'mysql://x',
     DRAIN_MS: '0',
     VOTE_LOG: 'private',
@@ -92,6 +93,8 @@ test('all mistakes are reported at once, each with the value, what is allowed an
     'DRAIN_MS is "0" but must be a whole number from 100 to 60000, for example DRAIN_MS=5000',
     'LOG_LEVEL is "loud" but must be one of trace, debug, info, warn, error, silent, ' +
       'for example LOG_LEVEL=info',
+    'DATA_DIR is "~/data" but must be a folder (no ~, which only a shell expands), ' +
+      'for example DATA_DIR=./data',
     'DATABASE_URL is "mysql://x" but must be a postgres:// address (/ ? # % of a password encoded), ' +
       'or nothing, for example ' +
       'DATABASE_URL=postgres://rollcall@127.0.0.1:5432/rollcall',

@@ -106,19 +106,25 @@ test('a stop says what the hot store did not confirm: page views that it refused
   assert.match(lines.join(''), / warn .*did not confirm some changes.* unconfirmed=1/);
 });
 
-for (const setting of ['PORT', 'ADMIN_PORT']) {
-  test(`a start with a taken ${setting} fails before it makes anything in its folder`, async () => {
+const { port: takenPort } = new URL(world.url);
+const { port: takenAdminPort } = new URL(world.adminUrl);
+for (const ports of [
+  { PORT: takenPort, ADMIN_PORT: '0' },
+  { PORT: '0', ADMIN_PORT: takenPort },
+  { PORT: takenPort, ADMIN_PORT: takenAdminPort },
+]) {
+  const taken = Object.entries(ports).filter(([, port]) => port !== '0');
+  const names = taken.map(([name]) => name).join(' and ');
+  test(`a start with a taken ${names} fails before it makes anything in its folder`, async () => {
     const dataDir = makeFolder('rollcall-taken-');
-    const { port } = new URL(world.url);
-    const ports = { PORT: '0', ADMIN_PORT: '0', [setting]: port };
     try {
       await start(readConfig({ DATA_DIR: dataDir, DEMO: 'on', LOG_LEVEL: 'silent', ...ports }));
-      assert.unreachable('the port is taken');
+      assert.unreachable('a port is taken');
     } catch (error) {
-      assert.match(
-        (error as Error).message,
-        new RegExp(`Port ${port} on .* is already in use.* choose another ${setting}\\.$`),
+      const lines = taken.map(
+        ([name, port]) => `Port ${port} on .* is already in use.* choose another ${name}\\.`,
       );
+      assert.match((error as Error).message, new RegExp(`^${lines.join('\n')}$`));
     }
 
     assert.equal(readdirSync(dataDir), []);

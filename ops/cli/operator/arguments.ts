@@ -236,14 +236,22 @@ export const parseCommand = (argv: readonly string[]): ParsedCommand => {
   };
 };
 
+/** `parseArgs` refuses a value with a dash behind its option. Half of all hashes are such numbers. */
+const attachNegatives = (args: readonly string[]): string[] =>
+  args.reduce<string[]>((attached, argument) => {
+    const option = attached.at(-1) ?? '';
+    const isValue = /^-\d+$/.test(argument) && /^--[\w-]+$/.test(option);
+    return isValue ? [...attached.slice(0, -1), `${option}=${argument}`] : [...attached, argument];
+  }, []);
+
 const parse = (
-  args: string[] | readonly string[],
+  args: readonly string[],
   operation: AdminOperation,
   usage: string,
 ): { values: OptionValues; positionals: string[] } => {
   try {
     const options = buildOptions(operation);
-    return parseArgs({ args: [...args], allowPositionals: true, allowNegative: true, options });
+    return parseArgs({ args: attachNegatives(args), allowPositionals: true, allowNegative: true, options });
   } catch (error) {
     throw new CommandError(`${(error as Error).message.split('. ')[0]}.\n${usage}`, 2);
   }

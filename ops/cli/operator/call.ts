@@ -9,9 +9,11 @@ import { resolve } from 'node:path';
 import { formatAddress } from '../../config/addresses.ts';
 import type { Config } from '../../config/config.ts';
 import { operatorTokenFile } from '../../config/operator-token.ts';
-import { CommandError } from '../command.ts';
+import { CommandError, interruptedExitCode } from '../command.ts';
 
 const answerMsMax = 30_000;
+/** After Ctrl-C, so that a step which the node is doing can end. */
+const interruptedMsMax = 1_000;
 const streamPaths: ReadonlySet<string> = new Set(['/stores/copy', '/live']);
 
 export interface OperatorKey {
@@ -53,10 +55,11 @@ export const readReply = async (response: Response, url: string): Promise<Operat
 };
 
 const createNoAnswerError = (error: Error, url: string): CommandError => {
-  if (error.name === 'TimeoutError') {
-    const reason = `${url} did not answer within ${answerMsMax / 1_000} s`;
-    return new CommandError(`${reason}. It may have done the work: check with "audit list".`);
-  }
+  const mayBeDone = 'It may have done the work: check with "audit list".';
+  if (error.name === 'AbortError')
+    return new CommandError(`Interrupted: ${url} did not answer. ${mayBeDone}`, interruptedExitCode);
+  if (error.name === 'TimeoutError')
+    return new CommandError(`${url} did not answer within ${answerMsMax / 1_000} s. ${mayBeDone}`);
   const reason = (error.cause as { code?: string } | undefined)?.code ?? error.message;
   return new CommandError(
     `No node answers at ${url} (${reason}). Start it, or set ADMIN_HOST and ADMIN_PORT to its address.`,
@@ -69,22 +72,34 @@ export interface NodeRequest {
   readonly path: string;
   /** JSON text; `undefined` for no body. */
   readonly body?: string | undefined;
+  /** Aborted by Ctrl-C. */
+  readonly stop: AbortSignal;
 }
 
 export const getNodeUrl = (config: Config): string => formatAddress(config.adminHost, config.adminPort);
 
 /** Resolves when the answer begins. Rejects with a `CommandError` that names the address. */
-export const sendRequest = (
+export const sendRequest = async (
   config: Config,
   { token }: OperatorKey,
-  { method, path, body }: NodeRequest,
-): Promise<Response> =>
-  fetch(`${getNodeUrl(config)}${path}`, {
-    method,
-    headers: { authorization: `Operator ${token}`, 'content-type': 'application/json' },
-    // A stream goes on for longer, but begins at once.
-    ...(streamPaths.has(path) ? {} : { signal: AbortSignal.timeout(answerMsMax) }),
-    ...(body === undefined ? {} : { body }),
-  }).catch((error: Error) => {
-    throw createNoAnswerError(error, getNodeUrl(config));
-  });
+  { method, path, body, stop }: NodeRequest,
+): Promise<Response> => {
+  const interrupted = new AbortController();
+  const interrupt = (): void => void setTimeout(() => interrupted.abort(), interruptedMsMax).unref();
+  if (stop.aborted) interrupt();
+  stop.addEventListener('abort', interrupt);
+  // A stream goes on for longer, but begins at once.
+  const limits = streamPaths.has(path) ? [] : [AbortSignal.timeout(answerMsMax)];
+  try {
+    return await fetch(`${getNodeUrl(config)}${path}`, {
+      method,
+      headers: { authorization: `Operator ${token}`, 'content-type': 'application/json' },
+      signal: AbortSignal.any([interrupted.signal, ...limits]),
+      ...(body === undefined ? {} : { body }),
+    });
+  } catch (error) {
+    throw createNoAnswerError(error as Error, getNodeUrl(config));
+  } finally {
+    stop.removeEventListener('abort', interrupt);
+  }
+};

@@ -43,12 +43,6 @@ const readBody = ({ body, bodyFile }: ParsedCommand): string | undefined => {
   }
 };
 
-const sendCommand = async (command: ParsedCommand, config: Config, key: OperatorKey) => {
-  const { method } = command.operation.route;
-  const response = await sendRequest(config, key, { method, path: command.path, body: readBody(command) });
-  return readReply(response, getNodeUrl(config));
-};
-
 /** Turns the JSON pointer of an error (`/short`) into what the operator types (`--short`). */
 const findTypedName = ({ operation }: ParsedCommand, pointer: string): string => {
   const [name = ''] = pointer.slice(1).split('/');
@@ -85,9 +79,14 @@ export const runOperation = async (
 ): Promise<number> => {
   const command = parseCommand(argv);
   const key = findKey(config);
-  const send = (sent: ParsedCommand): Promise<OperatorReply> => sendCommand(sent, config, key);
-  const read = async (path: string): Promise<OperatorReply> =>
-    readReply(await sendRequest(config, key, { method: 'GET', path }), getNodeUrl(config));
+  const request = async (method: string, path: string, body?: string): Promise<OperatorReply> =>
+    readReply(
+      await sendRequest(config, key, { method, path, body, stop: terminal.signal }),
+      getNodeUrl(config),
+    );
+  const send = (sent: ParsedCommand): Promise<OperatorReply> =>
+    request(sent.operation.route.method, sent.path, readBody(sent));
+  const read = (path: string): Promise<OperatorReply> => request('GET', path);
   const follow = (reply: OperatorReply): Promise<OperatorReply> => followPlan(reply, terminal, read);
   const run = isPlanned(command.operation) ? runPlanned : runPreviewed;
   const reply = await follow(await run(command, terminal, { send, follow }));

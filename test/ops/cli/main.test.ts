@@ -93,12 +93,17 @@ for (const [line, expected] of [
   });
 }
 
-test('an empty operand, as of an unset variable, is refused: exit code 2', async () => {
-  const { code, err } = await runOnStreams((streams) => runCommandLine(['export', '', '--yes'], streams));
+for (const args of [
+  ['export', '', '--yes'],
+  ['move', '--to-data', folder, '--to-database', ''],
+]) {
+  test(`${args[0]} with an empty argument, as of an unset variable, is refused: exit code 2`, async () => {
+    const { code, err } = await runOnStreams((streams) => runCommandLine(args, streams));
 
-  assert.is(code, 2);
-  assert.match(err, /^Usage: rollcall ops export FILE/);
-});
+    assert.is(code, 2);
+    assert.match(err, new RegExp(`^Usage: rollcall ops ${args[0]}`));
+  });
+}
 
 test('an export replaces no folder and no device, also with --yes', async () => {
   for (const path of [folder, '/dev/null']) {

@@ -196,6 +196,16 @@ const startFails = async (dataDir: string, settings: Settings): Promise<string> 
   return node.output();
 };
 
+test('a wrong address is named by its option', async () => {
+  const [first, data] = [join(folder, 'first'), ['--to-data', join(folder, 'nowhere')]];
+  const unreadable = await move(first, {}, ['--to-database', 'nonsense', ...data]);
+  const unused = await move(first, {}, ['--to-database', 'postgres://127.0.0.1:1/none', ...data]);
+
+  assert.equal([unreadable.code, unused.code], [2, 1]);
+  assert.match(unreadable.err, / --to-database is something else \(not shown\) but must be a postgres:/);
+  assert.match(unused.err, /^--to-database: Postgres at 127\.0\.0\.1:1: nothing listens there\. /);
+});
+
 test('embedded to servers and back: nothing is lost, and the former stores do not start', async () => {
   const first = join(folder, 'first');
   const counting = await startNode({ dataDir: first });

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { parseCommand } from '../../../ops/cli/operator/arguments.ts';
 import { formatOperationHelp, runOperation } from '../../../ops/cli/operator/run.ts';
 import { formatAnswer } from '../../../ops/cli/operator/table.ts';
 import { type Config, readConfig } from '../../../ops/config/config.ts';
@@ -141,6 +142,12 @@ test('invalid arguments are not sent: exit code 2 and the usage', async () => {
     assert.match(err, expected, line);
     assert.equal([code, out], [2, ''], line);
   }
+});
+
+test('a negative number may stand behind its option, as half of all hashes do', () => {
+  const { body } = parseCommand(['votes', 'void-many', '--address-hash', '-81985529216486896']);
+
+  assert.equal(body, { address_hash: '-81985529216486896' });
 });
 
 test('a file sets fields without options, and options override it', async () => {
@@ -290,6 +297,22 @@ test('Ctrl-C while a plan is made ends the command with 130 and shows the plan',
 
   assert.is(code, 130);
   assert.match(out, /^state +planning$/m);
+});
+
+test('Ctrl-C ends a command that waits for a silent node with 130', async () => {
+  const silent = createServer(() => undefined);
+  const adminPort = await listen(silent);
+  const signal = AbortSignal.timeout(50);
+  const startedMs = performance.now();
+  const { code, err } = await runOnStreams((streams) =>
+    runOperation(['users', 'list'], { ...streams, signal }, { ...config, adminPort }),
+  );
+  const milliseconds = performance.now() - startedMs;
+  await close(silent);
+
+  assert.is(code, 130);
+  assert.match(err, /^Interrupted: http:\S+ did not answer\. It may have done the work: /);
+  assert.ok(milliseconds < 15_000, `${milliseconds} ms`);
 });
 
 test('help lists the commands of a group, and the options of a command', () => {

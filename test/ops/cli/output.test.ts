@@ -14,13 +14,15 @@ const test = suite('output of commands');
 const program = fileURLToPath(new URL('../../../ops/cli/main.ts', import.meta.url));
 const command = [...process.execArgv, program, 'help'];
 
-test('a reader that has left is no failure', async () => {
-  const child = spawn(process.execPath, command);
-  child.stdout.destroy();
-  const { code, err } = await watchChild(child).ended;
+const rollcall = fileURLToPath(new URL('../../../ops/bin/rollcall', import.meta.url));
+for (const args of [['ops', 'help'], ['version'], ['check']])
+  test(`${args.join(' ')}: a reader that has left is no failure`, async () => {
+    const child = spawn(rollcall, args);
+    child.stdout.destroy();
+    const { code, err } = await watchChild(child).ended;
 
-  assert.equal([code, err], [0, '']);
-});
+    assert.equal([code, err], [0, '']);
+  });
 
 const fullName = 'output that does not fit on the disk is a failure, also when a part of it fits';
 test(fullName, async () => {

@@ -249,23 +249,39 @@ test('a store with another directory is not changed', async () => {
   assert.is((await store.dump()).split('\n').length - 1, 1);
 });
 
-test('a start works also when a member of the cast was deleted', async () => {
-  const { server } = (await prepare()) as DemoFile;
-  await store.sql`delete from sessions where target_id = ${server.id}`;
-  await store.sql`delete from servers where server_id = ${server.id}`;
-  await store.sql`delete from totals where entity_id = ${server.id}`;
+const deleteListing = async (kind: 'bot' | 'server', id: string): Promise<void> => {
+  await store.sql`delete from sessions where target_id = ${id}`;
+  await store.sql`delete from ${store.sql(`${kind}s`)} where ${store.sql(`${kind}_id`)} = ${id}`;
+  await store.sql`delete from totals where entity_id = ${id}`;
+};
 
-  const demo = (await prepare()) as DemoFile;
+test('without a deleted server the tokens of the others stay', async () => {
+  const first = (await prepare()) as DemoFile;
+  await deleteListing('server', first.server.id);
+  const before = await store.dump();
 
-  assert.is(demo.server.id, server.id);
+  assert.equal(await prepare(), first);
+  assert.is(await store.dump(), before);
 });
 
-test('a store without any of the cast gets no tokens', async () => {
-  await prepare();
-  await store.clear();
-  await store.sql`insert into settings (name, value) values ('demo', ${`loaded ${nowMs}`})`;
+test('a lost file gets new tokens without a deleted server, too, and keeps them', async () => {
+  const { server } = (await prepare()) as DemoFile;
+  await deleteListing('server', server.id);
+  rmSync(join(store.folder, 'demo.json'));
+
+  const second = (await prepare()) as DemoFile;
+
+  assert.equal(await prepare(), second);
+});
+
+test('a deleted bot stays deleted: no samples, no new tokens, and the other ones stay valid', async () => {
+  const first = (await prepare()) as DemoFile;
+  await deleteListing('bot', first.bot.id);
+  const before = await store.dump();
 
   assert.is(await prepare(), null);
+  assert.is(await store.dump(), before);
+  assert.equal(JSON.parse(readFileSync(join(store.folder, 'demo.json'), 'utf8')), first);
 });
 
 test('the welcome shows addresses and commands, and has no colours outside a terminal', async () => {
