@@ -211,10 +211,10 @@ const toInit = (
   token: string | undefined,
   { body, idempotencyKey }: RequestOptions,
 ): RequestInit => {
-  const headers: Record<string, string> = {};
-  if (token !== undefined) headers.authorization = token;
-  if (body !== undefined) headers['content-type'] = 'application/json';
-  if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
+  const headers = new Headers();
+  if (token !== undefined) headers.set('authorization', token);
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
   return {
     method,
     headers,
@@ -269,7 +269,7 @@ export const createClient = (options: ClientOptions): Client => {
   const request = (async (method: string, path: string, given: RequestOptions = {}): Promise<unknown> => {
     const { signal, timeoutMs = timeoutMsUsual } = given;
     const address = toAddress(url, path, given.query);
-    // A body that cannot be written as JSON is no failure of the network.
+    // A body that cannot be written as JSON, or a key with other characters, is no failure of the network.
     const init = toInit(method, token, given);
     const repeatable = isRepeatable(method, path) || given.idempotencyKey !== undefined;
     const sendOnce = async (): Promise<unknown> => {
@@ -282,6 +282,7 @@ export const createClient = (options: ClientOptions): Client => {
     };
     for (let attempt = 1; ; attempt++) {
       try {
+        signal?.throwIfAborted();
         return await sendOnce();
       } catch (failure) {
         if (isAborted(signal)) throw signal?.reason;

@@ -122,14 +122,15 @@ test('a creation with a key is sent again with the same key', async () => {
   assert.equal(keys, ['k1', 'k1', 'k1']);
 });
 
-test('what is no JSON, and an address without a scheme, is refused at once', async () => {
+test('what is no JSON, a wrong key and an address without a scheme are refused at once', async () => {
   requests = [];
   const { autopost, createClient, follow } = library;
-  const failure = await createClient({ url })
-    .request(...post, { body: { servers: 1n } })
-    .catch((error) => error);
-
-  assert.equal([failure.name, requests], ['TypeError', []]);
+  for (const given of [{ body: { servers: 1n } }, { body: {}, idempotencyKey: '鍵' }]) {
+    const failure = await createClient({ url })
+      .request(...post, given)
+      .catch((error) => error);
+    assert.equal([failure.name, requests], ['TypeError', []]);
+  }
   for (const wrong of ['localhost:3000', 'directory.example']) {
     const refused = new RegExp(`^The url must begin with http:// or https://: ${wrong}$`);
     assert.throws(() => createClient({ url: wrong }), refused);
@@ -328,6 +329,20 @@ test('a request ends when its signal aborts, also between two attempts', async (
   stop.abort(new Error('enough'));
 
   assert.is(((await failed) as Error).message, 'enough');
+});
+
+test('nothing is sent after the abort, by a fetch that knows no signals either', async () => {
+  const stop = new AbortController();
+  let sent = 0;
+  const fetch = async () => {
+    sent++;
+    setImmediate(() => stop.abort(new Error('enough')));
+    return new Response('', { status: 503, headers: { 'retry-after': '30' } });
+  };
+  const request = library.createClient({ url, fetch }).request('GET', '/bots/1', { signal: stop.signal });
+  const failure = await request.catch((error) => error);
+
+  assert.equal([failure.message, sent], ['enough', 1]);
 });
 
 test.run();
