@@ -75,7 +75,7 @@ export const CouponBody = Type.Object({
   public: optional(Flag),
   usable: optional(
     Type.Boolean({
-      description: 'Whether the coupon can be used; true if absent. --no-usable sets it to no.',
+      description: 'Whether the coupon can be used; true if absent. --no-usable sets it to false.',
     }),
   ),
   expiry: hours,

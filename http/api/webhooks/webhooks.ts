@@ -192,7 +192,11 @@ export const editWebhook = async (app: App, path: WebhookPath, body: WebhookEdit
   const isMoved = Object.keys(move).length > 0;
   const text = authorization === undefined && isMoved ? null : authorization;
   const changes = {
-    ...{ ...move, name, events, enabled, upOnly },
+    ...move,
+    name,
+    events,
+    enabled,
+    upOnly,
     ...(secret === undefined ? {} : { secret: sealSecret(app, secret, id) }),
     ...(text === undefined
       ? {}

@@ -353,7 +353,9 @@ const attempt = async (state: DispatcherState, { endpoint, delivery, secrets, co
 
 const sealedOutcome = {
   error: 'secret_unreadable',
-  detail: 'The secret or `authorization` cannot be read: the operator has changed SECRETS_KEY. Replace both.',
+  detail:
+    'The secret or `authorization` cannot be read: the operator has changed SECRETS_KEY. ' +
+    'Create a new secret, and set `authorization` again if the webhook has one.',
   status: 0,
   milliseconds: 0,
   response: '',
