@@ -165,8 +165,8 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'a key fits every request',
     file: 'storage/catalogue/shared/once.ts',
-    find: `once.fingerprint.equals(kept.fingerprint)`,
-    replace: `once.fingerprint.length === kept.fingerprint.length`,
+    find: `once.fingerprint.equals(existing.fingerprint)`,
+    replace: `once.fingerprint.length === existing.fingerprint.length`,
     killers: ['test/http/api/idempotency.test.ts'],
     why: 'a client that reuses a key would take the result of another request for its own',
   },

@@ -5,8 +5,8 @@
  * sorts below every character of an encoded id, so the keys of one shard or listing form one range. All later
  * versions read this layout: change it only together with the format number in `tables.ts`.
  *
- * Invariant: every id that a request may contain has a key. Callers share a batch, so a key that throws would
- * fail all of them.
+ * Invariants: every id that a request may contain has a key, since callers share a batch, and a key that
+ * throws would fail all of them. Every key is ASCII without control characters.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -103,4 +103,32 @@ export const parseVoterKey = (part: string): string => {
   if (part.startsWith('#'))
     throw new Error('A last vote names its voter by a digest: wait a day, then move.');
   return decodePart(part);
+};
+
+/** Follow each key, as in lmdb's own encoding: its comparison reads words of four bytes. */
+const zeros = '\0\0\0\0';
+const { latin1Write, latin1Slice } = Buffer.prototype as unknown as {
+  latin1Write(this: Buffer, text: string, position: number): number;
+  latin1Slice(this: Buffer, start: number, end: number): string;
+};
+
+/**
+ * What lmdb calls a key encoder. It writes the bytes that lmdb's own writes, so folders of either are the
+ * same. That one puts one byte at a time into buffers of several hidden classes; for V8 each such byte is a
+ * call of its runtime, which under votes took a tenth of the event loop's CPU.
+ */
+export const keyEncoder = {
+  /**
+   * Writes a key, or the bytes with which lmdb begins a range, and returns its end. lmdb takes a larger
+   * buffer after a `RangeError`.
+   */
+  writeKey: (key: string | Uint8Array, target: Buffer, position: number): number => {
+    const text = typeof key === 'string' ? key : String.fromCharCode(...key);
+    const written = latin1Write.call(target, `${text}${zeros}`, position);
+    if (written < text.length + zeros.length) throw new RangeError('The key does not fit in the buffer.');
+    return position + text.length;
+  },
+  readKey: (source: Buffer, start: number, end: number): string => latin1Slice.call(source, start, end),
+  /** lmdb then compares by words, which needs the zeros. */
+  enableNullTermination: (): void => {},
 };

@@ -14,8 +14,7 @@ import { newShardCount, oldShardCount, type Shard, toShard } from '../../../engi
 import { createCheckedEncoder } from './checked-encoder.ts';
 import { type DecisionsArray, type OutboxArray, type PartArray, packShard, type SlotArray } from './codec.ts';
 import { assertHeaders, assertWhole, createFolderError } from './damage.ts';
-import { keyEncoder } from './key-encoder.ts';
-import { parseProducerKey, toShardKey } from './keys.ts';
+import { keyEncoder, parseProducerKey, toShardKey } from './keys.ts';
 
 /**
  * The number of shards that a folder of each format has. Formats 1 and 2 have no checksums, formats 1 to 4 no

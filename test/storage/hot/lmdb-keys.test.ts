@@ -5,7 +5,7 @@
 import { type Database, open } from 'lmdb';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { keyEncoder } from '../../../storage/hot/lmdb/key-encoder.ts';
+import { keyEncoder } from '../../../storage/hot/lmdb/keys.ts';
 import { makeFolder } from '../../support/folder.ts';
 
 const test = suite('keys in LMDB');
