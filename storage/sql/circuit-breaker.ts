@@ -42,7 +42,7 @@ interface BreakerState extends CircuitBreakerParts {
   reason: string;
   /** When it last opened, steady time in ms. */
   openedMs: number;
-  /** When work last ended, steady time in ms. */
+  /** When work last ended, except by a refusal before it was sent; steady time in ms. */
   endedMs: number;
   /** Work on dead connections was given up, and none has succeeded since. */
   gaveUp: boolean;
@@ -94,14 +94,14 @@ const run = <Result>(state: BreakerState, work: () => PromiseLike<Result>): Prom
     beginCall(state, call);
     work().then(
       (result) => {
-        endCall(state, call);
+        endCall(state, call, true);
         state.gaveUp = false;
         resolve(result);
       },
       (error: unknown) => {
         // Else its connection was ended here.
         const isExpected = state.calls.has(call);
-        endCall(state, call);
+        endCall(state, call, !isRefusal(error));
         const failure = toStorageError('sql', error);
         if (isExpected && failure.reason === 'unreachable') open(state, failure.message);
         reject(error);
@@ -124,9 +124,12 @@ const beginCall = (state: BreakerState, call: InFlightCall): void => {
   state.watch.unref();
 };
 
-const endCall = (state: BreakerState, call: InFlightCall): void => {
+/** Whether the admission refused the work: that says nothing of the connections. */
+const isRefusal = (error: unknown): boolean => error instanceof StorageError && error.reason === 'full';
+
+const endCall = (state: BreakerState, call: InFlightCall, wasSent: boolean): void => {
   state.calls.delete(call);
-  state.endedMs = performance.now();
+  if (wasSent) state.endedMs = performance.now();
   if (state.calls.size > 0) return;
   clearInterval(state.watch);
   state.watch = undefined;

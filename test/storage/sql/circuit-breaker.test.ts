@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { StorageError } from '../../../engine/errors.ts';
+import { createNotAppliedError, StorageError } from '../../../engine/errors.ts';
 import { type CircuitBreaker, createCircuitBreaker } from '../../../storage/sql/circuit-breaker.ts';
 import { guardSql, type Sql } from '../../../storage/sql/client.ts';
 
@@ -151,6 +151,27 @@ test('work without an answer on dead connections is given up once, though the se
   assert.is(await breaker.run(async () => 7), 7);
   await until(() => ended === 2);
   assert.is(renewals, 2);
+});
+
+test('work on dead connections is given up although further work is refused before it is sent', async () => {
+  let renewals = 0;
+  const breaker = createCircuitBreaker({
+    probe: async () => undefined,
+    retryMs: 10_000,
+    suspectMs: 20,
+    stuckMs: 60,
+    onStuck: () => {
+      renewals += 1;
+    },
+  });
+  open.push(breaker);
+  for (let count = 0; count < 2; count++) void endOf(breaker.run(() => new Promise(() => {})));
+  const refusal = createNotAppliedError('sql', 'full', 'too many statements are waiting');
+  for (let count = 0; count < 30 && renewals === 0; count++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.is(await endOf(breaker.run(() => Promise.reject(refusal))), 'full not_applied');
+  }
+  assert.is(renewals, 1);
 });
 
 test('work that hangs alone, or beside work that ends, is left alone', async () => {
