@@ -140,6 +140,23 @@ test('connections to a server that took no writes are replaced once it takes the
   await Promise.all([close(), closeAdmin()]);
 });
 
+test('work that waits for a connection is done although the connections are replaced', async () => {
+  const address = await server.database('crowded_standby');
+  const { sql: admin, close: closeAdmin } = await openServerSql(await server.database('crowd_observer'));
+  const { sql, close } = await openServerSql(address);
+  await sql`create table kept (id bigint)`;
+  await admin`alter database crowded_standby set default_transaction_read_only = on`;
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = 'crowded_standby'`;
+  await until('it connects again', async () => (await endOf(sql`select 1`)) === 'resolved');
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = 'crowded_standby'`;
+  await setTimeout(200);
+  const write = endOf(sql`insert into kept values (1)`);
+  const reads = Array.from({ length: 39 }, () => endOf(sql`select 1`));
+  assert.is(await write, 'busy not_applied');
+  assert.equal([...new Set(await Promise.all(reads))], ['resolved']);
+  await Promise.all([close(), closeAdmin()]);
+});
+
 test('a command waits for a server that is silent for seconds', async () => {
   const address = await server.database('patient');
   const [node, command] = [
