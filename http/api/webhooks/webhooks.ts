@@ -229,10 +229,16 @@ export const replaceWebhookSecret = async (app: App, path: WebhookPath): Promise
   return replyOk(reply);
 };
 
-const createDisabledError = (reason: string): DomainError =>
-  new DomainError('webhook_disabled', 'The webhook is disabled. Enable it first: PATCH {"enabled":true}.', {
-    reason,
-  });
+/** Why a webhook sends nothing after a change of `SECRETS_KEY`. */
+const unreadable = 'secret_unreadable';
+
+const createDisabledError = (reason: string): DomainError => {
+  const advice =
+    reason === unreadable
+      ? 'Its secret or authorization can no longer be read: replace them.'
+      : 'The webhook is disabled. Enable it first: PATCH {"enabled":true}.';
+  return new DomainError('webhook_disabled', advice, { reason });
+};
 
 const buildTest = async (app: App, endpoint: SealedEndpoint, { target, caller }: TestRequest) => {
   const userId = caller.kind === 'user' ? caller.id : endpoint.created_by || target.id;
@@ -258,7 +264,7 @@ const buildTest = async (app: App, endpoint: SealedEndpoint, { target, caller }:
     authorization: endpoint.authorization_text,
   };
   const opened = openSecrets(app.webhooks.secrets, sealed, nowMs);
-  if (opened === null) throw createDisabledError('secret_unreadable');
+  if (opened === null) throw createDisabledError(unreadable);
   const sentAtSeconds = Math.floor(nowMs / 1_000);
   return { headers: toWebhookHeaders({ format, id: event.id, sentAtSeconds, body, ...opened }), body };
 };

@@ -86,6 +86,7 @@ test('a text that was sealed under another key is never replaced by the secret',
 
   const { json } = await call('POST', `${path}/test`);
   assert.equal([json.context.code, json.context.reason], ['webhook_disabled', 'secret_unreadable']);
+  assert.match(json.message, /can no longer be read: replace them/);
   await addUser(world.sql, 'wren');
   const token = await world.token('user', 'wren');
   await world.ask('PUT', '/users/wren/bots/bot1/votes?upvote=true', { token });
