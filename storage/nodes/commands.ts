@@ -8,9 +8,9 @@
  * neighbours are: membership.ts lists nodes in SQL, heartbeats.ts lists nodes in Redis,
  * ops/cluster-context.ts wires all of them together.
  */
-import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { StorageError, toError } from '../../engine/errors.ts';
-import { computeRetryDelayMs, createCluster, createReplicaCheck } from './ioredis-asking.ts';
+import { computeRetryDelayMs, createCluster, createSingle } from './ioredis-clients.ts';
 
 export interface RedisCommandsOptions {
   /** One URL is a server, several are nodes of one Cluster. */
@@ -55,11 +55,7 @@ const createUnreachableError = (name: string, cause: unknown): StorageError => {
 export const openCommands = (options: RedisCommandsOptions) => {
   const [first = ''] = options.urls;
   const single = () =>
-    new Redis(first, {
-      ...buildConnectionOptions(options),
-      retryStrategy: computeRetryDelayMs,
-      reconnectOnError: createReplicaCheck(),
-    });
+    createSingle(first, { ...buildConnectionOptions(options), retryStrategy: computeRetryDelayMs });
   const client: Redis | Cluster = options.urls.length === 1 ? single() : openCluster(options);
   client.on('error', options.onError);
   client.connect().catch(options.onError);

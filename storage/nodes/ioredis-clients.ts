@@ -1,12 +1,12 @@
 /**
- * Creates Cluster clients from URLs, and works around an ioredis bug: an unhandled rejection of ASKING when
- * the connection closes.
+ * Creates clients of one server or a Cluster from URLs, and works around an ioredis bug: an unhandled
+ * rejection of ASKING when the connection closes.
  *
  * Before a call that a node redirects with ASK, ioredis sends ASKING and ignores its promise. When that
  * connection closes, the promise rejects without a handler, and Node ends the process. The call itself is
  * rejected too, and our code handles that one.
  */
-import { Cluster, type ClusterOptions, type Redis } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 
 /** Handles the rejection of ASKING. The call behind it reports the failure. */
 const patchAsking = (node: Redis): void => {
@@ -34,7 +34,7 @@ const reconnectEveryMs = 1_000;
  * Creates a check for `reconnectOnError`: whether an answer says that a replica is connected. Its primary's
  * name may lead to another server by now. True at most once a second.
  */
-export const createReplicaCheck = (): ((error: Error) => boolean) => {
+const createReplicaCheck = (): ((error: Error) => boolean) => {
   let reconnectedMs = Number.NEGATIVE_INFINITY;
   return ({ message }) => {
     const nowMs = performance.now();
@@ -43,6 +43,10 @@ export const createReplicaCheck = (): ((error: Error) => boolean) => {
     return true;
   };
 };
+
+/** Creates a client of one server. It connects again when that server turns out to be a replica. */
+export const createSingle = (url: string, options: RedisOptions): Redis =>
+  new Redis(url, { ...options, reconnectOnError: createReplicaCheck() });
 
 /**
  * Creates a client that connects later. All nodes have the user, the password and the protocol of the first

@@ -7,7 +7,7 @@
  * connection only subscribes. Never writes. Reconnects for ever and reports every loss at once.
  */
 import { createClient, createCluster } from 'redis';
-import { computeRetryDelayMs, readCredentials } from './ioredis-asking.ts';
+import { computeRetryDelayMs, readCredentials } from './ioredis-clients.ts';
 
 export interface ListenerOptions {
   readonly urls: readonly string[];

@@ -5,8 +5,8 @@
 export const namesLeft: ReadonlySet<string> = new Set([
   // ASKING is a command of Redis Cluster; `asked_at` is a column.
   'storage/catalogue/operator/audit.ts asked_at',
-  'storage/nodes/ioredis-asking.ts asking',
-  'storage/nodes/ioredis-asking.ts patchAsking',
+  'storage/nodes/ioredis-clients.ts asking',
+  'storage/nodes/ioredis-clients.ts patchAsking',
   // Local names from before the rule.
   'storage/import/import.ts settleDown',
 ]);

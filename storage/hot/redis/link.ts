@@ -9,10 +9,10 @@
  * moves, Redis then answers TRYAGAIN and never runs a function that sees only half of a shard's keys.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Cluster, Redis, type RedisOptions } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { newShardCount, type Shard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { createCluster, createReplicaCheck } from '../../nodes/ioredis-asking.ts';
+import { createCluster, createSingle } from '../../nodes/ioredis-clients.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
 import { type Library, loadLibrary, type Verb } from './library.ts';
 import type { Tag } from './tags.ts';
@@ -144,12 +144,7 @@ const retryWhileRedirected = async (call: () => Promise<unknown>, onFailure: () 
 const createServerLink = async (options: LinkOptions, url: string): Promise<Link> => {
   const { library, prefix } = options;
   const settings = buildConnectionOptions(options);
-  const redis = new Redis(url, {
-    ...settings,
-    lazyConnect: true,
-    retryStrategy: computeRetryDelayMs,
-    reconnectOnError: createReplicaCheck(),
-  });
+  const redis = createSingle(url, { ...settings, lazyConnect: true, retryStrategy: computeRetryDelayMs });
   let failure: Error | null = null;
   redis.on('ready', () => {
     failure = null;
