@@ -94,8 +94,8 @@ export const openStores = (config: StoresConfig, options: StoresOptions): Promis
 };
 
 type OpenStores = Omit<Stores, 'close'>;
-/** What closes the stores that are open, in the order of opening. */
-type Undo = (() => Promise<void> | void)[];
+/** What closes the stores that are open, in the order of opening. `isClean`: all after it were closed. */
+type Undo = ((isClean: boolean) => Promise<void> | void)[];
 type OpenAll = (config: StoresConfig, options: StoresOptions, undo: Undo) => Promise<OpenStores>;
 
 /** Closes all, also after one could not be closed; then rejects with the first failure. */
@@ -103,7 +103,7 @@ const closeAll = async (undo: Undo): Promise<void> => {
   const failures: unknown[] = [];
   for (const closeOne of undo.splice(0).reverse()) {
     try {
-      await closeOne();
+      await closeOne(failures.length === 0);
     } catch (error) {
       failures.push(error);
     }
@@ -121,6 +121,12 @@ export const openUndoable = async (open: (undo: Undo) => Promise<OpenStores>): P
     throw error;
   }
 };
+
+/** A store that could not be closed may still write: then the folder stays locked until the process ends. */
+const unlockAfterAll =
+  ({ release }: { readonly release: () => Promise<void> | void }) =>
+  (isClean: boolean): Promise<void> | void =>
+    isClean ? release() : undefined;
 
 const explainFor =
   ({ dataDir }: StoresConfig) =>
@@ -187,7 +193,7 @@ const tooFewDescriptors =
 const openEmbedded: OpenAll = async (config, options, undo) => {
   const { dataDir } = config;
   const lock = await lockDataDirectory(dataDir, options.onLockLost);
-  undo.push(lock.release);
+  undo.push(unlockAfterAll(lock));
   await options.beforeOpening?.();
   if (!canOpenFiles(descriptorsMin)) throw new Error(tooFewDescriptors);
   const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
@@ -224,7 +230,7 @@ const lostToAnother = 'another process has taken the database of DATABASE_URL ov
 const openAlone: OpenAll = async (config, options, undo) => {
   const { dataDir, databaseUrl } = config;
   const lock = await lockDataDirectory(dataDir, options.onLockLost);
-  undo.push(lock.release);
+  undo.push(unlockAfterAll(lock));
   await options.beforeOpening?.();
   const { hasDirectory } = await import('./backup/embedded.ts');
   if (hasDirectory(dataDir)) throw new Error(describeEmbedded(dataDir));

@@ -21,17 +21,17 @@ const readRefusal = (call: Promise<unknown>): Promise<string> =>
   );
 const listDescriptors = (): readonly string[] => readdirSync('/proc/self/fd');
 
-test('when a store cannot be closed, the ones below it are closed, and the failure is reported', async () => {
+test('when a store cannot be closed, the ones below it are, and it is reported', async () => {
   const closed: string[] = [];
   const stores = await openUndoable(async (undo) => {
-    undo.push(() => void closed.push('lock'));
+    undo.push((isClean) => void closed.push(`lock, all closed: ${isClean}`));
     undo.push(() => Promise.reject(new Error('stuck')));
-    undo.push(() => void closed.push('sql'));
+    undo.push((isClean) => void closed.push(`sql, all closed: ${isClean}`));
     return {} as Stores;
   });
 
   assert.is(await readRefusal(stores.close()), 'stuck');
-  assert.equal(closed, ['sql', 'lock']);
+  assert.equal(closed, ['sql, all closed: true', 'lock, all closed: false']);
 });
 
 test('when an opening fails, its own failure is reported, not that of a store that it closes', async () => {
