@@ -9,6 +9,7 @@ import { DomainError } from '../../engine/errors.ts';
 import { createTokensDisagreeError } from '../auth/authorise.ts';
 import { createLimit } from '../limits/limiter.ts';
 import type { GuardedCall } from '../request/dispatch-context.ts';
+import { createValidationError } from '../response/errors.ts';
 import type { AnyRoute } from '../route.ts';
 
 export interface Operator {
@@ -37,10 +38,17 @@ const createFinder = (operators: readonly Operator[]): ((authorization: string) 
   };
 };
 
+/** Throws when the preview of an operation is asked for that has none: it would do its work. */
+const checkPreview = ({ method, query }: AnyRoute, queryText: string): void => {
+  if (method === 'GET' || query?.properties.dry_run !== undefined) return;
+  if (new URLSearchParams(queryText).has('dry_run'))
+    throw createValidationError('query', { '/dry_run': 'is refused here: this operation has no preview' });
+};
+
 /**
  * Creates a guard that names the operator in the call, unless the route is open. It throws `token_missing`,
  * `token_invalid`, `tokens_disagree`, `forbidden` for a change with a token that may only read, or, after too
- * many wrong tokens, `rate_limited`.
+ * many wrong tokens, `rate_limited`; and `validation_failed` for a preview that there is not.
  */
 export const createOperatorGuard = (
   operators: readonly Operator[],
@@ -60,6 +68,7 @@ export const createOperatorGuard = (
     if (operator.readOnly && route.method !== 'GET') {
       throw new DomainError('forbidden', `The token of ${operator.name} may only read.`);
     }
+    checkPreview(route, call.exchange.queryText);
     call.operator = operator.name;
   };
 };

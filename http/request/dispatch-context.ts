@@ -19,7 +19,7 @@ import type { Matcher } from './match.ts';
 
 /** The part of a request that a guard sees. */
 export interface GuardedCall {
-  readonly exchange: Pick<Exchange, 'headers'>;
+  readonly exchange: Pick<Exchange, 'headers' | 'queryText'>;
   readonly clientAddress: string;
   /** Monotonic time, ms. */
   readonly startedMs: number;

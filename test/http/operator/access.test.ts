@@ -110,6 +110,14 @@ test('a change is recorded with its values and its outcome', async () => {
   assert.type(took_ms, 'number');
 });
 
+test('a preview of an operation that has none is refused, and nothing is done', async () => {
+  const before = await newest();
+  const { status, json } = await world.operate('POST', '/bots/bot1/approve?dry_run=true', { note: 'No.' });
+
+  assert.equal([status, Object.keys(json.context)[0]], [400, '/dry_run']);
+  assert.equal(await newest(), before);
+});
+
 test('a refused change is recorded with the error code', async () => {
   await world.operate('POST', '/bots/ghost/approve', {});
   const { operation, target, outcome } = await newest();
