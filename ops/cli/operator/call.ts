@@ -54,12 +54,15 @@ export const readReply = async (response: Response, url: string): Promise<Operat
   );
 };
 
-const createNoAnswerError = (error: Error, url: string): CommandError => {
-  const mayBeDone = 'It may have done the work: check with "audit list".';
+const createNoAnswerError = (
+  error: Error,
+  { url, method }: { url: string; method: string },
+): CommandError => {
+  const advice = method === 'GET' ? '' : ' It may have done the work: check with "audit list".';
   if (error.name === 'AbortError')
-    return new CommandError(`Interrupted: ${url} did not answer. ${mayBeDone}`, interruptedExitCode);
+    return new CommandError(`Interrupted: ${url} did not answer.${advice}`, interruptedExitCode);
   if (error.name === 'TimeoutError')
-    return new CommandError(`${url} did not answer within ${answerMsMax / 1_000} s. ${mayBeDone}`);
+    return new CommandError(`${url} did not answer within ${answerMsMax / 1_000} s.${advice}`);
   const reason = (error.cause as { code?: string } | undefined)?.code ?? error.message;
   return new CommandError(
     `No node answers at ${url} (${reason}). Start it, or set ADMIN_HOST and ADMIN_PORT to its address.`,
@@ -98,7 +101,7 @@ export const sendRequest = async (
       ...(body === undefined ? {} : { body }),
     });
   } catch (error) {
-    throw createNoAnswerError(error as Error, getNodeUrl(config));
+    throw createNoAnswerError(error as Error, { url: getNodeUrl(config), method });
   } finally {
     stop.removeEventListener('abort', interrupt);
   }
