@@ -14,7 +14,7 @@ import { createOutputGate, type OutputGate } from './commit/output-gate.ts';
 import type { Engine, EngineHealth } from './engine.ts';
 import type { CommitRules, Item, ShardVersion } from './entity/items.ts';
 import { computeLongestWaitMs } from './entity/votes.ts';
-import { deliverAdjustments, deliverEdits } from './flush/delivery.ts';
+import { awaitAll, deliverAdjustments, deliverEdits } from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
 import { describeFailure } from './flush/round.ts';
@@ -106,11 +106,8 @@ const wireParts = (parts: EngineParts): WiredEngine => {
       if (!isDelivering(parts)) return 0;
       const delivery = toDeliveryParts(core);
       const edits = deliverEdits(delivery, clock.nowMs());
-      const adjustments = deliverAdjustments(delivery);
-      // As in `deliverEdits`.
-      await Promise.allSettled([edits, adjustments]);
-      await edits;
-      return adjustments;
+      const [, adjusted] = await awaitAll([edits, deliverAdjustments(delivery)]);
+      return adjusted;
     },
     reconcile: () => renewUnpublished(hot, ledger),
   });

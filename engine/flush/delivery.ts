@@ -17,6 +17,12 @@ export interface DeliveryParts {
   readonly send: (item: Item) => Promise<Decision>;
 }
 
+/** Waits for all, even if one fails: none may still run when the next round begins. Rejects as that one. */
+export const awaitAll = async <Work extends readonly Promise<unknown>[] | []>(work: Work) => {
+  await Promise.allSettled(work);
+  return Promise.all(work);
+};
+
 /** Delivers up to `limits.adjustmentsPerRound` open adjustments. Resolves to how many were acknowledged. */
 export const deliverAdjustments = async (parts: DeliveryParts): Promise<number> =>
   deliverInOrder(parts, await parts.ledger.listAdjustments(limits.adjustmentsPerRound));
@@ -68,10 +74,7 @@ export const deliverEdits = async ({ ledger, send }: DeliveryParts, nowMs: numbe
   const sendFacts = async (row: LedgerEntity | null): Promise<void> => {
     if (row !== null) await send(toFactsItem(row, nowMs));
   };
-  const sent = rows.map(sendFacts);
-  // Waits for all even if one fails: none may still run when the next round begins.
-  await Promise.allSettled(sent);
-  await Promise.all(sent);
+  await awaitAll(rows.map(sendFacts));
   await ledger.markEditsSent(edits);
 };
 
