@@ -127,18 +127,19 @@ test('slow work of a server that answers is left alone', async () => {
   assert.is(world.breaker.getLastError(), null);
 });
 
+/** A breaker whose probes are answered. */
+const createAnswered = (onStuck: () => void) => {
+  const probe = async (): Promise<undefined> => undefined;
+  const breaker = createCircuitBreaker({ probe, retryMs: 10_000, suspectMs: 20, stuckMs: 60, onStuck });
+  open.push(breaker);
+  return breaker;
+};
+
 test('work without an answer on dead connections is given up once, though the server answers', async () => {
   let renewals = 0;
-  const breaker = createCircuitBreaker({
-    probe: async () => undefined,
-    retryMs: 10_000,
-    suspectMs: 20,
-    stuckMs: 60,
-    onStuck: () => {
-      renewals += 1;
-    },
+  const breaker = createAnswered(() => {
+    renewals += 1;
   });
-  open.push(breaker);
   const hang = (): Promise<string> => endOf(breaker.run(() => new Promise(() => {})));
   assert.equal(await Promise.all([hang(), hang()]), ['unreachable unknown', 'unreachable unknown']);
   assert.is(renewals, 1);
@@ -155,16 +156,9 @@ test('work without an answer on dead connections is given up once, though the se
 
 test('work on dead connections is given up although further work is refused before it is sent', async () => {
   let renewals = 0;
-  const breaker = createCircuitBreaker({
-    probe: async () => undefined,
-    retryMs: 10_000,
-    suspectMs: 20,
-    stuckMs: 60,
-    onStuck: () => {
-      renewals += 1;
-    },
+  const breaker = createAnswered(() => {
+    renewals += 1;
   });
-  open.push(breaker);
   for (let count = 0; count < 2; count++) void endOf(breaker.run(() => new Promise(() => {})));
   const refusal = createNotAppliedError('sql', 'full', 'too many statements are waiting');
   for (let count = 0; count < 30 && renewals === 0; count++) {
@@ -175,14 +169,7 @@ test('work on dead connections is given up although further work is refused befo
 });
 
 test('work that hangs alone, or beside work that ends, is left alone', async () => {
-  const breaker = createCircuitBreaker({
-    probe: async () => undefined,
-    retryMs: 10_000,
-    suspectMs: 20,
-    stuckMs: 60,
-    onStuck: () => assert.unreachable(),
-  });
-  open.push(breaker);
+  const breaker = createAnswered(() => assert.unreachable());
   const finish: (() => void)[] = [];
   const slow = (): Promise<void> => breaker.run(() => new Promise<void>((resolve) => finish.push(resolve)));
   const first = slow();
