@@ -218,9 +218,21 @@ test('an acknowledged flush survives a checkpoint, and one without is repeated',
   for (const opened of [store, killed, later]) await opened.close();
 });
 
-/** What a kill during a checkpoint leaves; `null` if LMDB wrote meanwhile: the copy is of no one moment. */
+/** Copies a folder; `null` if one of its files shrank or went meanwhile, which the copy of a file reports. */
+const tryCopyFolder = (path: string): string | null => {
+  try {
+    return copyFolder(path);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'EIO' || code === 'ENOENT') return null;
+    throw error;
+  }
+};
+
+/** What a kill during a checkpoint leaves; `null` if a file changed meanwhile: it is of no one moment. */
 const copyMoment = (path: string): string | null => {
-  const copy = copyFolder(path);
+  const copy = tryCopyFolder(path);
+  if (copy === null) return null;
   const [copied, now] = [copy, path].map((folder) => readFileSync(join(folder, 'data.mdb')));
   return copied?.equals(now as Buffer) ? copy : null;
 };
