@@ -123,30 +123,49 @@ export const guardSql = (sql: Sql, guard: Guard): Sql => wrapSql(sql, (_kind, wo
 
 /** Wraps a pool so that its work waits in one queue of the admission. */
 export const admitSql = (sql: Sql, admission: Admission, line: Line): Sql =>
-  wrapSql(sql, (kind, work) => admission.admit(line, kind, work));
+  wrapSql(sql, (kind, work) => admission.admit(line, kind, () => repeatUnsent(work)));
+
+/**
+ * Runs work, and once more if it failed with the last words of a lost connection. The driver (3.4.9) keeps
+ * the error with which a server closed a connection during a statement, and rejects the next statement of
+ * that connection with it, which was not sent. A statement that was sent never gets such an error: it is
+ * rejected as its connection closes.
+ */
+const repeatUnsent = <Result>(work: () => PromiseLike<Result>): Promise<Result> =>
+  Promise.resolve(work()).catch((error: unknown) => {
+    if ((error as { severity?: string } | null)?.severity === 'FATAL') return work();
+    throw error;
+  });
 
 const wrapSql = (sql: Sql, pass: Pass): Sql =>
   new Proxy(sql, {
-    apply: (target, self, args) => guardStatement(Reflect.apply(target, self, args), pass),
+    apply: (target, self, args) => guardStatement(() => Reflect.apply(target, self, args), pass),
     get: (target, name) => {
       if (name === 'begin')
         return (...args: Parameters<Sql['begin']>) => pass('transaction', () => target.begin(...args));
       if (name === 'unsafe')
-        return (...args: Parameters<Sql['unsafe']>) => guardStatement(target.unsafe(...args), pass);
+        return (...args: Parameters<Sql['unsafe']>) => guardStatement(() => target.unsafe(...args), pass);
       return Reflect.get(target, name);
     },
   });
 
-/** Guards a statement. Identifiers and value lists, which the same tag creates, are no statements. */
-const guardStatement = <Made>(tagged: Made, pass: Pass): Made => {
+/**
+ * Guards a statement, which is created once more each time that it is repeated. Identifiers and value lists,
+ * which the same tag creates, are no statements.
+ */
+const guardStatement = <Made>(create: () => Made, pass: Pass): Made => {
+  const tagged = create();
   if (!(tagged instanceof Promise)) return tagged;
-  const start = tagged.then.bind(tagged) as Statement['then'];
+  let start: Statement['then'] | null = tagged.then.bind(tagged);
+  const run = (): Statement => {
+    if (start === null) return create() as Statement;
+    const first = start;
+    start = null;
+    return new Promise((resolve, reject) => void first(resolve, reject));
+  };
   let running: Statement | null = null;
   const guarded = (): Statement => {
-    running ??= pass(
-      'statement',
-      () => new Promise((resolve, reject) => void start(resolve, reject)) as Promise<unknown>,
-    );
+    running ??= pass('statement', run);
     return running;
   };
   return Object.assign(tagged, {

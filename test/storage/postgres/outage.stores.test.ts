@@ -157,6 +157,24 @@ test('work that waits for a connection is done although the connections are repl
   await Promise.all([close(), closeAdmin()]);
 });
 
+test('connections that the server closed during statements fail no later work', async () => {
+  const address = await server.database('restarted');
+  const { sql: admin, close: closeAdmin } = await openServerSql(await server.database('restart_observer'));
+  const { sql, getLastError, close } = await openServerSql(address);
+  const sleeping = Array.from({ length: 10 }, () => endOf(sql`select pg_sleep(60)`));
+  const running = () =>
+    admin`select 1 from pg_stat_activity where datname = 'restarted' and query ~ 'pg_sleep'`;
+  await until('all run', async () => (await running()).length === 10);
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = 'restarted'`;
+  assert.equal([...new Set(await Promise.all(sleeping))], ['unreachable unknown']);
+  await until('it is back', async () => getLastError() === null);
+
+  const transaction = endOf(sql.begin((begun) => begun`select 2`));
+  const later = Array.from({ length: 9 }, () => endOf(sql`select 1`));
+  assert.equal([...new Set(await Promise.all([transaction, ...later]))], ['resolved']);
+  await Promise.all([close(), closeAdmin()]);
+});
+
 test('a command waits for a server that is silent for seconds', async () => {
   const address = await server.database('patient');
   const [node, command] = [
