@@ -49,6 +49,7 @@ export const settings = {
   VOTE_WAIT_HOURS: String(waitHours),
   VOTE_WAIT_PREMIUM_HOURS: String(waitHours),
   VOTE_WAIT_WEEKEND_HOURS: String(waitHours),
+  VOTES_PER_WEEKEND_REQUEST: '2',
   HISTORY_FINE_MINUTES: '1',
   WEBHOOK_ADDRESSES: 'any',
 };
