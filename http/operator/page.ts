@@ -2,14 +2,8 @@
  * The operator's page: its document, scripts and styles, at `/` of the private listener. It asks the same
  * routes as the command line, with the operator's token.
  */
-import {
-  buildPageHeaders,
-  PageFileParams,
-  readOnce,
-  readPagePart,
-  replyPageFile,
-} from '../response/document.ts';
-import { type Reply, replyOk } from '../response/reply.ts';
+import { buildPageHeaders, createPageFile, PageFileParams, replyPageFile } from '../response/document.ts';
+import { replyOk } from '../response/reply.ts';
 import { type AnyRoute, defineDocument } from '../route.ts';
 import type { AdminOperation } from './operation.ts';
 import type { Operator } from './operators.ts';
@@ -35,15 +29,11 @@ const files: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(modules.split(' ').map((name) => [`${name}.ts`, [`./page/${name}.ts`]])),
 };
 
-const readPart = (path: string): Promise<string> => readPagePart(new URL(path, import.meta.url));
-
-/** Reads a file at its first request. */
-const createReader = (parts: readonly string[], type: string): (() => Promise<Reply>) =>
-  readOnce(async () => ({
-    status: 200,
-    text: (await Promise.all(parts.map(readPart))).join('\n'),
-    headers: buildPageHeaders(policy, `text/${type}; charset=utf-8`),
-  }));
+const createReader = (parts: readonly string[], type: string) =>
+  createPageFile(
+    parts.map((path) => new URL(path, import.meta.url)),
+    buildPageHeaders(policy, `text/${type}; charset=utf-8`),
+  );
 
 /** What forms are drawn from. */
 const toPageOperation = ({ command, route, isPreviewed }: AdminOperation) => ({

@@ -47,10 +47,22 @@ export const readOnce = (read: () => Promise<Reply>): (() => Promise<Reply>) => 
 };
 
 /** Reads a file of a page; a script without its types. */
-export const readPagePart = async (file: URL): Promise<string> => {
+const readPagePart = async (file: URL): Promise<string> => {
   const text = await readFile(file, 'utf8');
   return file.pathname.endsWith('.ts') ? stripTypeScriptTypes(text) : text;
 };
+
+/** A file of a page: its parts, read at its first request, joined and finished. */
+export const createPageFile = (
+  parts: readonly URL[],
+  headers: ReturnType<typeof buildPageHeaders>,
+  finish = (text: string) => text,
+) =>
+  readOnce(async () => ({
+    status: 200,
+    text: finish((await Promise.all(parts.map(readPagePart))).join('\n')),
+    headers,
+  }));
 
 /** The parameters of a route that serves the files of a page. */
 export const PageFileParams = Type.Object({ file: Type.String({ maxLength: 32 }) });

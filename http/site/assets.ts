@@ -3,13 +3,7 @@
  * request.
  */
 import { basename } from 'node:path';
-import {
-  buildPageHeaders,
-  PageFileParams,
-  readOnce,
-  readPagePart,
-  replyPageFile,
-} from '../response/document.ts';
+import { buildPageHeaders, createPageFile, PageFileParams, replyPageFile } from '../response/document.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineDocument } from '../route.ts';
 import { escapeHtml, type Site } from './site.ts';
@@ -26,21 +20,18 @@ const scripts = [
 
 const policy = "default-src 'none'";
 
-const readPart = (path: string): Promise<string> => readPagePart(new URL(path, import.meta.url));
+const createStyle = ({ accents }: Site) =>
+  createPageFile(
+    [new URL('./page/site.css', import.meta.url)],
+    buildPageHeaders(policy, 'text/css; charset=utf-8'),
+    (text) => text.replace('var(--accent-light)', accents.light).replace('var(--accent-dark)', accents.dark),
+  );
 
-const readStyle = async ({ accents }: Site): Promise<Reply> => ({
-  status: 200,
-  text: (await readPart('./page/site.css'))
-    .replace('var(--accent-light)', accents.light)
-    .replace('var(--accent-dark)', accents.dark),
-  headers: buildPageHeaders(policy, 'text/css; charset=utf-8'),
-});
-
-const readScript = async (path: string): Promise<Reply> => ({
-  status: 200,
-  text: await readPart(path),
-  headers: buildPageHeaders(policy, 'text/javascript; charset=utf-8'),
-});
+const createScript = (path: string) =>
+  createPageFile(
+    [new URL(path, import.meta.url)],
+    buildPageHeaders(policy, 'text/javascript; charset=utf-8'),
+  );
 
 /** Draws the icon: the first letter of the site's name on the accent colour. */
 const buildIcon = ({ accents, settings: { siteName } }: Site): Reply => {
@@ -57,9 +48,9 @@ const buildIcon = ({ accents, settings: { siteName } }: Site): Reply => {
 };
 
 export const buildAssetRoutes = (site: Site): readonly AnyRoute[] => {
-  const readers = new Map<string, () => Promise<Reply>>([
-    ['site.css', readOnce(() => readStyle(site))],
-    ...scripts.map((path) => [basename(path), readOnce(() => readScript(path))] as const),
+  const readers = new Map([
+    ['site.css', createStyle(site)],
+    ...scripts.map((path) => [basename(path), createScript(path)] as const),
   ]);
   const icon = buildIcon(site);
   return [
