@@ -8,7 +8,7 @@ import { limits } from '../engine/limits.ts';
 import { createLimiter, type LimitSettings, type SharedRates } from './limits/limiter.ts';
 import type { DemoAccounts } from './openapi/docs-page.ts';
 import { buildDocsRoutes } from './openapi/docs-routes.ts';
-import { type CompiledRoute, compileRoute } from './request/check.ts';
+import { compileRoute } from './request/check.ts';
 import { createDeadlines, type Deadlines, type DeadlineTimes } from './request/deadlines.ts';
 import { dispatch } from './request/dispatch.ts';
 import type { DispatchContext } from './request/dispatch-context.ts';
@@ -68,12 +68,7 @@ export const defaultDeadlines: DeadlineTimes = {
 };
 
 /** Compiles routes into a matcher. Throws on duplicate paths, or a path that its schema contradicts. */
-export const compileRoutes = (routes: readonly AnyRoute[]) => {
-  const compiled: CompiledRoute[] = routes.map(compileRoute);
-  return createMatcher(
-    compiled.map((entry) => ({ method: entry.route.method, path: entry.route.path, route: entry })),
-  );
-};
+export const compileRoutes = (routes: readonly AnyRoute[]) => createMatcher(routes.map(compileRoute));
 
 /** A slash at the end matches nothing, but people type `/docs/`. */
 const acceptDocsFolder = <Found>({ find }: Matcher<Found>): Matcher<Found> => ({

@@ -22,7 +22,7 @@ interface TrieNode<T> {
 }
 
 export interface RouteMatch<T> {
-  /** The route, `undefined` when the path does not support the method. */
+  /** The entry of the route, `undefined` when the path does not support the method. */
   readonly route: T | undefined;
   /** Values of the path's parameters, in order. */
   readonly values: string[];
@@ -35,10 +35,9 @@ export interface Matcher<T> {
   find(method: string, path: string): RouteMatch<T> | null;
 }
 
-export interface MatcherEntry<T> {
-  readonly method: Method;
-  readonly path: string;
-  readonly route: T;
+/** What a matcher finds: it has a route. */
+interface MatcherEntry {
+  readonly route: { readonly method: Method; readonly path: string };
 }
 
 const createTrieNode = <T>(segmentKind: TrieNode<T>['segmentKind']): TrieNode<T> => ({
@@ -70,13 +69,13 @@ const getChild = <T>(node: TrieNode<T>, segment: string): TrieNode<T> => {
   return child;
 };
 
-const insert = <T>(root: TrieNode<T>, entry: MatcherEntry<T>): void => {
-  if (!entry.path.startsWith('/')) throw new Error(`a route's path must begin with a slash: ${entry.path}`);
+const insert = <T extends MatcherEntry>(root: TrieNode<T>, entry: T): void => {
+  const { method, path } = entry.route;
+  if (!path.startsWith('/')) throw new Error(`a route's path must begin with a slash: ${path}`);
   let node = root;
-  if (entry.path !== '/')
-    for (const segment of entry.path.slice(1).split('/')) node = getChild(node, segment);
-  if (node.methods.has(entry.method)) throw new Error(`two routes for ${entry.method} ${entry.path}`);
-  node.methods.set(entry.method, entry.route);
+  if (path !== '/') for (const segment of path.slice(1).split('/')) node = getChild(node, segment);
+  if (node.methods.has(method)) throw new Error(`two routes for ${method} ${path}`);
+  node.methods.set(method, entry);
   const names = [...node.methods.keys()];
   if (names.includes('GET')) names.push('HEAD');
   node.allow = [...names, 'OPTIONS'].join(', ');
@@ -157,9 +156,10 @@ const toRouteMatch = <T>(node: TrieNode<T>, method: string, values: string[]): R
 });
 
 /** Indexes paths without parameters by their whole text. Fixed segments win, so one look-up is enough. */
-const indexPlainPaths = <T>(root: TrieNode<T>, entries: readonly MatcherEntry<T>[]) => {
+const indexPlainPaths = <T extends MatcherEntry>(root: TrieNode<T>, entries: readonly T[]) => {
   const plain = new Map<string, TrieNode<T>>();
-  for (const { path } of entries) {
+  for (const { route } of entries) {
+    const { path } = route;
     const node = path.includes('{')
       ? null
       : descend(root, { segments: splitPath(path) ?? [], values: [] }, 0);
@@ -169,7 +169,7 @@ const indexPlainPaths = <T>(root: TrieNode<T>, entries: readonly MatcherEntry<T>
 };
 
 /** Builds the matcher. Throws when two routes have the same method and path. */
-export const createMatcher = <T>(entries: readonly MatcherEntry<T>[]): Matcher<T> => {
+export const createMatcher = <T extends MatcherEntry>(entries: readonly T[]): Matcher<T> => {
   const root = createTrieNode<T>('fixed');
   for (const entry of entries) insert(root, entry);
   const plain = indexPlainPaths(root, entries);

@@ -95,12 +95,7 @@ const parseRequest = (args: readonly string[]): RouteRequest | null => {
 };
 
 const findServingRoute = (located: readonly LocatedRoute[], { method, path }: RouteRequest) => {
-  const entries = located.map((entry) => ({
-    method: entry.route.method,
-    path: entry.route.path,
-    route: entry,
-  }));
-  const matcher = createMatcher(entries);
+  const matcher = createMatcher(located);
   const anyMethod = matcher.find('OPTIONS', path);
   if (anyMethod === null) {
     const others = 'unless it is a document, a page, a health check or a path of COMPAT=on';
