@@ -14,6 +14,7 @@ import type { Auth, Caller } from './auth/auth.ts';
 import type { LimitName } from './limits/limiter.ts';
 import type { Reply } from './response/reply.ts';
 import type { Caching } from './response/wire-reply.ts';
+import type { RequestHeaders } from './server/wire.ts';
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
 
@@ -101,8 +102,8 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
    * lost when the client disconnects.
    */
   readonly clientAddress: string;
-  /** The `User-Agent` header as sent, `''` for none. */
-  readonly userAgent: string;
+  /** Headers as sent, `''` for none, but `null` for no `Idempotency-Key`. */
+  readonly headers: Pick<RequestHeaders, 'userAgent' | 'lastEventId' | 'idempotencyKey' | 'voteProof'>;
   /** By the `Accept` header, HTML is preferred to JSON, as browsers do for pages. */
   readonly prefersHtml: boolean;
   /** By the weights of the `Accept` header alone, HTML is preferred to JSON: not if both are equal. */
@@ -111,16 +112,10 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
   readonly isPrefetch: boolean;
   /** By the `Accept` header, CSV is preferred to JSON. */
   readonly prefersCsv: boolean;
-  /** The `Last-Event-ID` header as sent, `''` for none. */
-  readonly lastEventId: string;
   /** As the reply's `X-Request-Id` has it. */
   readonly requestId: string;
   /** The `traceparent` header (W3C Trace Context), `''` for none. */
   readonly traceparent: string;
-  /** The `Idempotency-Key` header as sent, `null` for none. */
-  readonly idempotencyKey: string | null;
-  /** The `X-Vote-Proof` header as sent, `''` for none. */
-  readonly voteProof: string;
   /** The version of the WebSocket protocol that the client offers to speak, `''` if it does not. */
   readonly socketVersion: string;
   /**

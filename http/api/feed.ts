@@ -22,7 +22,7 @@ export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract
     events: true,
     messages: FeedMessage,
     errors: ['not_found', 'forbidden', 'feed_full', 'websocket_version_unsupported'],
-    handle: async (app, { query, lastEventId, socketVersion, clientAddress }) => {
+    handle: async (app, { query, headers: { lastEventId }, socketVersion, clientAddress }) => {
       if (socketVersion !== '' && socketVersion !== spokenVersion) throw createVersionError();
       const request = parseFeedQuery(query, lastEventId || (query.last_event_id ?? ''));
       if (request.targets.length === 0 && socketVersion === '')

@@ -97,7 +97,7 @@ export const notificationRoutes = defineRoutes('Notifications', [
     replies: { 204: null },
     errors: ['limit_reached'],
     check: ({ body }) => checkSubscription(body),
-    handle: async (app, { params, userAgent, body }) => {
+    handle: async (app, { params, headers: { userAgent }, body }) => {
       const fault = await app.push.findEndpointFault(body.endpoint);
       if (fault !== null) throw createValidationError('body', { '/endpoint': fault });
       const max = app.settings.pushSubscriptionsPerUserMax;

@@ -127,9 +127,9 @@ export const voteRoutes = defineRoutes('Votes', [
     ],
     handle: (app, request) => {
       const { voteBanned, firstSeenMs } = requireCaller(request);
-      const { voteProof: token, traceparent } = request;
+      const { voteProof: token, userAgent: agent } = request.headers;
       // The address is lost when the client leaves.
-      const { clientAddress: address, userAgent: agent } = request;
+      const { clientAddress: address, traceparent } = request;
       const origin = app.encodeOrigin?.({ address, agent, firstSeenMs }, app.clock.nowMs());
       const vote = { ...toUserTarget(request.params), upvote: request.query.upvote === 'true', origin };
       const proof = app.voteProof === null ? null : { token, address };

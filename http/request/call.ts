@@ -11,6 +11,7 @@
 import { createTwoGenerationCache } from '../../engine/tools/two-generation-cache.ts';
 import type { Caller } from '../auth/auth.ts';
 import type { BodyFault, Exchange, ExchangeOwner } from '../server/exchange.ts';
+import type { RequestHeaders } from '../server/wire.ts';
 import type { CompiledRoute } from './check.ts';
 import type { DeadlineWaiter, WaitQueue } from './deadlines.ts';
 import type { DispatchContext } from './dispatch-context.ts';
@@ -147,28 +148,24 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     return queryText === '' ? path : `${path}?${queryText}`;
   }
 
-  get userAgent(): string {
-    return this.exchange.headers.userAgent;
+  get headers(): RequestHeaders {
+    return this.exchange.headers;
   }
 
   get prefersHtml(): boolean {
-    return chooseMediaType(this.exchange.headers.accept, ['application/json', 'text/html']) === 'text/html';
+    return chooseMediaType(this.headers.accept, ['application/json', 'text/html']) === 'text/html';
   }
 
   get wantsPage(): boolean {
-    return isPagePreferred(this.exchange.headers.accept);
+    return isPagePreferred(this.headers.accept);
   }
 
   get isPrefetch(): boolean {
-    return /prefetch|prerender|preview/i.test(this.exchange.headers.purpose);
+    return /prefetch|prerender|preview/i.test(this.headers.purpose);
   }
 
   get prefersCsv(): boolean {
-    return chooseMediaType(this.exchange.headers.accept, ['application/json', 'text/csv']) === 'text/csv';
-  }
-
-  get lastEventId(): string {
-    return this.exchange.headers.lastEventId;
+    return chooseMediaType(this.headers.accept, ['application/json', 'text/csv']) === 'text/csv';
   }
 
   get requestId(): string {
@@ -176,16 +173,8 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
   }
 
   get traceparent(): string {
-    const { traceparent } = this.exchange.headers;
+    const { traceparent } = this.headers;
     return traceparent !== '' && traceShape.test(traceparent) ? traceparent : '';
-  }
-
-  get idempotencyKey(): string | null {
-    return this.exchange.headers.idempotencyKey;
-  }
-
-  get voteProof(): string {
-    return this.exchange.headers.voteProof;
   }
 
   get socketVersion(): string {
@@ -193,7 +182,7 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
   }
 
   get fromLocalPage(): boolean {
-    const { fetchSite, forwardedFor, host } = this.exchange.headers;
+    const { fetchSite, forwardedFor, host } = this.headers;
     return fetchSite === 'same-origin' && forwardedFor === '' && loopbackHost.test(host);
   }
 

@@ -33,7 +33,7 @@ export interface ListingRequest {
   readonly params: { readonly code: string };
   readonly query: { readonly itag?: string };
   readonly clientAddress: string;
-  readonly userAgent: string;
+  readonly headers: { readonly userAgent: string };
   readonly head: boolean;
   readonly isPrefetch: boolean;
 }
@@ -186,8 +186,8 @@ const showPack: ShowKind = async (pages, app, target) => {
 const shows = { bot: showBot, server: showServer, team: showTeam, pack: showPack } as const;
 
 /** Call it before any `await`: the client's address cannot be read once the client has left. */
-const toCount = ({ clientAddress, userAgent, head, isPrefetch }: ListingRequest): VisitCount =>
-  toVisitCount({ query: { target: 'page' }, clientAddress, userAgent, head: head || isPrefetch });
+const toCount = ({ clientAddress, headers, head, isPrefetch }: ListingRequest): VisitCount =>
+  toVisitCount({ query: { target: 'page' }, clientAddress, headers, head: head || isPrefetch });
 
 const findTarget = (
   { resolve }: PageContext,
@@ -207,8 +207,7 @@ const followInvite = async (pages: PageContext, app: App, request: ListingReques
   const profile = await app.catalogue[`${target.kind}s`].find(target.id);
   if (!profile || !hasInvite(profile)) throw createNotFoundError('invite');
   const view = await app.engine.read(target.kind, target.id);
-  const visit = { query: { target: 'invite' }, clientAddress: '', userAgent: '', head: head || isPrefetch };
-  countVisit(app, view, toVisitCount(visit));
+  if (!head && !isPrefetch) app.engine.countInvite(view);
   const headers = { Location: new URL(profile.invite).href, 'Referrer-Policy': 'no-referrer' };
   return { status: 302, headers };
 };

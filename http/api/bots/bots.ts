@@ -5,7 +5,7 @@ import type { EntityView } from '../../../engine/engine.ts';
 import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
 import type { MaybePromise } from '../../../storage/catalogue/catalogue.ts';
 import type { App } from '../../app.ts';
-import { createNotFoundError } from '../../response/errors.ts';
+import { requireFound } from '../../response/errors.ts';
 import type { Reply } from '../../response/reply.ts';
 import { parseTeamTargets, splitList, type TeamTarget, thenMaybe } from '../shared/convert.ts';
 import { renderTeam } from '../teams.ts';
@@ -90,7 +90,7 @@ export const renderBotReply = (cached: CachedBot, timedView: TimedView, extras: 
 export interface PageVisit {
   readonly query: { readonly target?: string };
   readonly clientAddress: string;
-  readonly userAgent: string;
+  readonly headers: { readonly userAgent: string };
   readonly head: boolean;
 }
 
@@ -112,7 +112,7 @@ export const toVisitCount = (visit: PageVisit): VisitCount => {
   const { target } = visit.query;
   if (visit.head || (target !== 'page' && target !== 'invite')) return noCount;
   if (target === 'invite') return inviteCount;
-  return { what: 'click', address: visit.clientAddress, agent: visit.userAgent };
+  return { what: 'click', address: visit.clientAddress, agent: visit.headers.userAgent };
 };
 
 /** Counts a visit of an entity that has been read. */
@@ -147,12 +147,8 @@ const showCountedBot = (
     return renderBotReply(getCachedBot(profile), { view, nowMs: app.clock.nowMs(), movesCounter }, extras);
   });
 
-const noExtras: BotExtras = { long: '', teamOwner: '' };
-
-const showBotProfile = (app: App, options: ShowBotOptions, profile: BotProfile | null) => {
-  if (profile === null) throw createNotFoundError('bot');
+const showBotProfile = (app: App, options: ShowBotOptions, profile: BotProfile) => {
   const counted = { count: options.count, profile };
-  if (profile.team_id === null && !options.long) return showCountedBot(app, counted, noExtras);
   const long = options.long ? JSON.stringify(profile.long) : '';
   return thenMaybe(
     profile.team_id === null ? '' : renderTeam(app, profile.team_id, options.targets),
@@ -168,7 +164,7 @@ export const showBot = (app: App, request: ShowEntityRequest): MaybePromise<Repl
     count: toVisitCount(request),
     long: splitList(query.include).includes('long'),
   };
-  const lookup = app.catalogue.bots.find(request.params.id);
-  if (lookup instanceof Promise) return lookup.then((profile) => showBotProfile(app, options, profile));
-  return showBotProfile(app, options, lookup);
+  return thenMaybe(app.catalogue.bots.find(request.params.id), (profile) =>
+    showBotProfile(app, options, requireFound(profile, 'bot')),
+  );
 };

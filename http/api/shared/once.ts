@@ -17,8 +17,7 @@ export interface KeyedRequest {
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
-  /** The header as sent, `null` for none. */
-  readonly idempotencyKey: string | null;
+  readonly headers: { readonly idempotencyKey: string | null };
 }
 
 /** A structured string, or the same without its quotes. */
@@ -44,11 +43,12 @@ const computeHash = (value: unknown): Buffer => createHash('sha256').update(toCa
 
 /** The key of a request, `undefined` for none. Throws `validation_failed`. */
 export const readOnce = (operation: string, request: KeyedRequest): Once | undefined => {
-  if (request.idempotencyKey === null) return undefined;
+  const { idempotencyKey } = request.headers;
+  if (idempotencyKey === null) return undefined;
   const { kind, id } = requireCaller(request);
   const { params, query, body } = request;
   return {
-    scope: computeHash([kind, id, operation, parseKey(request.idempotencyKey)]),
+    scope: computeHash([kind, id, operation, parseKey(idempotencyKey)]),
     caller: `${kind} ${id}`,
     fingerprint: computeHash([params, query, body ?? null]),
   };

@@ -144,7 +144,7 @@ test("a bot in memory is answered at once, without a promise, also a team's", as
   // The reads of one bot reach nothing else of the app.
   const app = { engine, catalogue, clock } as unknown as App;
   for (const id of ['bot3', 'bot2']) {
-    const visit = { params: { id }, query: {}, clientAddress: '', userAgent: '', head: false };
+    const visit = { params: { id }, query: {}, clientAddress: '', headers: { userAgent: '' }, head: false };
     await showBot(app, visit);
     assert.not.instance(showBot(app, visit), Promise);
   }
