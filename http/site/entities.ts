@@ -18,6 +18,11 @@ export interface ListedEntity
   readonly sizeLabel: string;
 }
 
+export interface ListedGroup {
+  readonly title: string;
+  readonly entities: readonly ListedEntity[];
+}
+
 /** Formats a decimal: `1234567` as `1,234,567`. */
 export const formatNumber = (decimal: string | number): string => {
   const digits = String(decimal);
@@ -36,43 +41,32 @@ export const toListingPath = (codeOrId: string): string => `/@${encodeURICompone
 export const toPackPath = (url: string): string => `/@packs/${encodeURIComponent(url)}`;
 
 export const toListedBot = (row: IndexBotRow): ListedEntity => ({
+  ...row,
   kind: 'bot',
   id: row.bot_id,
   path: toListingPath(row.vanity || row.bot_id),
   name: row.person?.display_name || row.person?.username || row.bot_id,
   avatar: row.person?.avatar ?? '',
-  short: row.short,
-  tags: row.tags,
-  nsfw: row.nsfw,
-  votes: row.votes,
   size: row.servers,
   sizeLabel: row.servers === '1' ? 'server' : 'servers',
 });
 
 export const toListedServer = (row: IndexServerRow): ListedEntity => ({
+  ...row,
   kind: 'server',
   id: row.server_id,
   path: toListingPath(row.vanity || row.server_id),
-  name: row.name,
-  avatar: row.avatar,
-  short: row.short,
-  tags: row.tags,
-  nsfw: row.nsfw,
-  votes: row.votes,
   size: String(row.total_members),
   sizeLabel: row.total_members === 1 ? 'member' : 'members',
 });
 
 export const toListedPack = (row: PackRow): ListedEntity => ({
+  ...row,
   kind: 'pack',
   id: row.url,
   path: toPackPath(row.url),
-  name: row.name,
   avatar: '',
-  short: row.short,
-  tags: row.tags,
   nsfw: false,
-  votes: row.votes,
   size: '',
   sizeLabel: '',
 });
@@ -129,3 +123,9 @@ export const renderEntities = (site: Site, entities: readonly ListedEntity[]): H
   return render`<ul class="entities">
 ${entities.map((entity) => renderRow(site, entity, showsKind))}</ul>`;
 };
+
+/** Renders a list with its title. */
+export const renderGroup = (site: Site, { title, entities }: ListedGroup): Html =>
+  render`<section class="card"><h2>${title}</h2>
+${renderEntities(site, entities)}</section>
+`;

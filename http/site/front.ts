@@ -12,7 +12,8 @@ import type { Reply } from '../response/reply.ts';
 import {
   formatNumber,
   type ListedEntity,
-  renderEntities,
+  type ListedGroup,
+  renderGroup,
   renderPicture,
   toListedBot,
   toListedPack,
@@ -25,8 +26,7 @@ import { type Html, type HtmlValue, render, type Site } from './site.ts';
 interface FrontParts {
   readonly counts: readonly (readonly [label: string, count: number | null])[];
   readonly boards: readonly { readonly kind: string; readonly places: readonly Place[] | null }[];
-  readonly newest: readonly ListedEntity[];
-  readonly packs: readonly ListedEntity[];
+  readonly newest: readonly ListedGroup[];
 }
 interface Place {
   readonly position: number;
@@ -68,8 +68,10 @@ const readParts = async ({ catalogue }: App): Promise<FrontParts> => {
       const page = boards[index];
       return { kind, places: page ? toPlaces(page) : null };
     }),
-    newest: (bots?.rows ?? []).slice(0, newestShown).map(toListedBot),
-    packs: (packs?.rows.packs ?? []).slice(0, newestShown).map(toListedPack),
+    newest: [
+      { title: 'New bots', entities: (bots?.rows ?? []).slice(0, newestShown).map(toListedBot) },
+      { title: 'New packs', entities: (packs?.rows.packs ?? []).slice(0, newestShown).map(toListedPack) },
+    ],
   };
 };
 
@@ -100,14 +102,10 @@ const renderBoard = (site: Site, { kind, places }: FrontParts['boards'][number])
 `;
 };
 
-const renderGroup = (site: Site, title: string, entities: readonly ListedEntity[]): HtmlValue =>
-  entities.length === 0 || site.settings.sitePages === 'off'
-    ? null
-    : render`<section class="card"><h2>${title}</h2>
-${renderEntities(site, entities)}</section>
-`;
+const renderNewest = (site: Site, group: ListedGroup): HtmlValue =>
+  group.entities.length === 0 || site.settings.sitePages === 'off' ? null : renderGroup(site, group);
 
-const renderFront = (site: Site, { counts, boards, newest, packs }: FrontParts): Html =>
+const renderFront = (site: Site, { counts, boards, newest }: FrontParts): Html =>
   renderPage(site, {
     title: site.settings.siteName,
     description: 'A public directory of bots, chat servers, teams and packs.',
@@ -131,11 +129,7 @@ below.</p>
 <div id="requests" class="grid"></div>
 </section>
 <div class="grid">
-${boards.map((board) => renderBoard(site, board))}${renderGroup(site, 'New bots', newest)}${renderGroup(
-  site,
-  'New packs',
-  packs,
-)}</div>`,
+${boards.map((board) => renderBoard(site, board))}${newest.map((group) => renderNewest(site, group))}</div>`,
   });
 
 /** How long one text serves all visitors. */

@@ -2,10 +2,9 @@
  * The page of one bot, server, team or pack: what people edit is text of the template, what machines count is
  * a slot. Pure.
  */
-import type { EntityKind } from '../../engine/ids.ts';
-import { type ListedEntity, renderEntities, renderPicture, renderTags } from './entities.ts';
+import { type ListedEntity, type ListedGroup, renderGroup, renderPicture, renderTags } from './entities.ts';
 import { renderPage } from './layout.ts';
-import { type Html, type HtmlValue, render, renderSlot, type Site } from './site.ts';
+import { type Html, type HtmlValue, kindTitles, render, renderSlot, type Site } from './site.ts';
 
 /** A name with its value, or with a slot. */
 export type Fact = readonly [label: string, value: HtmlValue];
@@ -27,18 +26,6 @@ export interface Listing extends Omit<ListedEntity, 'votes' | 'size' | 'sizeLabe
   readonly metrics: readonly (readonly [metric: string, title: string])[];
   readonly lists: readonly ListedGroup[];
 }
-
-export interface ListedGroup {
-  readonly title: string;
-  readonly entities: readonly ListedEntity[];
-}
-
-const kindTitles: Readonly<Record<EntityKind, string>> = {
-  bot: 'Bot',
-  server: 'Server',
-  team: 'Team',
-  pack: 'Pack',
-};
 
 const renderHero = (site: Site, listing: Listing): Html => render`<header class="hero">
 ${renderPicture(site, listing.name, listing.avatar)}
@@ -124,13 +111,6 @@ const renderBadge = (site: Site, { kind, id, name, path, hidden }: Listing): Htm
 `;
 };
 
-const renderGroups = (site: Site, { lists }: Listing): readonly Html[] =>
-  lists.map(
-    ({ title, entities }) => render`<section class="card"><h2>${title}</h2>
-${renderEntities(site, entities)}</section>
-`,
-  );
-
 /** Renders the page, with slots for its numbers. */
 export const renderListing = (site: Site, listing: Listing): Html =>
   renderPage(site, {
@@ -147,7 +127,7 @@ ${renderVotes(listing)}
 ${renderFacts(listing)}
 </div>
 <div class="content">
-${renderGroups(site, listing)}${renderChart(listing)}
+${listing.lists.map((group) => renderGroup(site, group))}${renderChart(listing)}
 ${renderAbout(listing)}${renderLinks(listing)}${renderBadge(site, listing)}</div>
 </article>`,
   });

@@ -1,14 +1,14 @@
 /**
  * The page of the search: a form that works without a script, and what it finds.
  */
-import { type EntityKind, entityKinds } from '../../engine/ids.ts';
+import { entityKinds } from '../../engine/ids.ts';
 import type { FoundRow, SearchPage } from '../../storage/catalogue/lists/search.ts';
 import { findListings, type ListingSearch, parseSearch, searchSorts } from '../api/search.ts';
 import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { formatNumber, type ListedEntity, renderEntities, toListingPath, toPackPath } from './entities.ts';
 import { renderPage } from './layout.ts';
-import { type Html, type HtmlValue, render, type Site } from './site.ts';
+import { type Html, type HtmlValue, kindTitles, render, type Site } from './site.ts';
 
 const sortTitles = {
   votes: 'Votes',
@@ -17,13 +17,6 @@ const sortTitles = {
   new: 'Newest',
   name: 'Name',
 } as const;
-
-const kindTitles: Readonly<Record<EntityKind, string>> = {
-  bot: 'Bots',
-  server: 'Servers',
-  team: 'Teams',
-  pack: 'Packs',
-};
 
 const toEntity = (row: FoundRow): ListedEntity => ({
   ...row,
@@ -39,7 +32,7 @@ const renderForm = ({ q = '', kind = '', tags = '', sort = '' }: ListingSearch):
   render`<form class="filters card" action="/search">
 <label class="grow">Words<input type="search" name="q" value="${q}" maxlength="100"></label>
 <label>Kind<select name="kind">${renderOption('', 'All', kind)}${entityKinds.map((each) =>
-    renderOption(each, kindTitles[each], kind),
+    renderOption(each, `${kindTitles[each]}s`, kind),
   )}</select></label>
 <label>Tags<input name="tags" value="${tags}" maxlength="200" placeholder="fun, games"></label>
 <label>First<select name="sort">${searchSorts.map((each) =>

@@ -6,6 +6,7 @@
  * The policy allows no inline script or style, nothing from other servers but pictures of two places that the
  * operator chose (SITE_LOGO_URL, LOGIN_AVATAR_URL), and no text that becomes markup. Created once per node.
  */
+import type { EntityKind } from '../../engine/ids.ts';
 import { buildPageHeaders, escapeMarkup } from '../response/document.ts';
 import { deriveAccents } from './colors.ts';
 
@@ -24,6 +25,13 @@ export interface SiteOptions {
   /** The public address, without a slash at the end; known when the node listens. */
   readonly readUrl: () => string;
 }
+
+export const kindTitles: Readonly<Record<EntityKind, string>> = {
+  bot: 'Bot',
+  server: 'Server',
+  team: 'Team',
+  pack: 'Pack',
+};
 
 /** The backgrounds of site.css, on which the accent must be readable. */
 export const backgrounds = { light: '#f6f7f9', dark: '#1c1f25' } as const;
