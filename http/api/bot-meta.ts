@@ -14,7 +14,7 @@ import { createValidationError } from '../response/errors.ts';
 import { replyOk } from '../response/reply.ts';
 import { buildCount, buildFlag, buildText, buildTextList } from './shared/common.ts';
 import { toExactInteger } from './shared/convert.ts';
-import { buildObject } from './shared/example.ts';
+import { buildObject, buildPicture } from './shared/example.ts';
 import { platformId } from './shared/patterns.ts';
 
 const buildPlatformId = (description: string) =>
@@ -31,10 +31,7 @@ export const BotMetaQuery = Type.Object({
 });
 
 export const BotMeta = buildObject({
-  avatar: buildText(
-    'https://cdn.example.org/avatars/815553000470478850.webp',
-    'Address of the picture; empty if it is not known.',
-  ),
+  avatar: buildPicture('Address of the picture; empty if it is not known.'),
   bot_id: buildText('815553000470478850', 'Empty when the application has no bot.'),
   bot_public: buildFlag('Whether any user may add the bot to a server; also `false` if unknown.', true),
   client_id: buildText('815553000470478850', 'Id of the application, as in the path.'),

@@ -236,7 +236,7 @@ export const createTeam = async (
   request: KeyedRequest & { readonly body: TeamBody },
 ): Promise<Reply> => {
   const { body } = request;
-  const { teamsPerUserMax } = app.settings;
+  const max = app.settings.teamsPerUserMax;
   const fields = {
     name: body.name,
     short: body.short ?? '',
@@ -247,12 +247,10 @@ export const createTeam = async (
   const userId = requireCaller(request).id;
   const once = readOnce('createTeam', request);
   const outcome = requireOutcome(
-    await app.catalogue.teams.edits.create({ userId, ownedMax: teamsPerUserMax, once }, fields),
+    await app.catalogue.teams.edits.create({ userId, ownedMax: max, once }, fields),
   );
-  if (outcome.kind === 'limit_reached') {
-    const message = `You own ${teamsPerUserMax} teams, which is the maximum. Delete one first.`;
-    throw createLimitError(message, teamsPerUserMax);
-  }
+  if (outcome.kind === 'limit_reached')
+    throw createLimitError(`You own ${max} teams, which is the maximum. Delete one first.`, max);
   return markReplayed(outcome, replyCreated<TeamCreated>({ team_id: outcome.id }));
 };
 

@@ -201,7 +201,7 @@ const createUnknownEntitiesError = (bots: readonly string[], servers: readonly s
   return createValidationError('body', context);
 };
 
-const toPackError = (outcome: Exclude<PackOutcome, { kind: 'done' }>, ownedMax: number): DomainError => {
+const toPackError = (outcome: Exclude<PackOutcome, { kind: 'done' }>, max: number): DomainError => {
   switch (outcome.kind) {
     case 'unknown':
       return createUnknownEntitiesError(outcome.bots, outcome.servers);
@@ -210,10 +210,7 @@ const toPackError = (outcome: Exclude<PackOutcome, { kind: 'done' }>, ownedMax: 
         '/url': 'is taken',
       });
     case 'limit_reached':
-      return createLimitError(
-        `You have ${ownedMax} packs, which is the maximum. Delete one first.`,
-        ownedMax,
-      );
+      return createLimitError(`You have ${max} packs, which is the maximum. Delete one first.`, max);
     case 'not_found':
       return createNotFoundError('pack');
     case 'not_owner':

@@ -10,7 +10,7 @@ import { noContent, type Reply, replyOk, showRow } from '../response/reply.ts';
 import { defineRoute, defineRoutes } from '../route.ts';
 import { buildText, Timestamp, toNullable, UserParams, UserTargetParams } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
-import { buildObject, describe, describeObject } from './shared/example.ts';
+import { buildObject, buildPicture, describe, describeObject } from './shared/example.ts';
 
 export const Reminder = buildObject({
   created_at: describe(Timestamp, 'When the reminder was set.'),
@@ -19,10 +19,7 @@ export const Reminder = buildObject({
     'When a push service last accepted a message of this reminder; `null`: never.',
   ),
   resolved: describeObject('How the entity looks now.', {
-    avatar: buildText(
-      'https://cdn.example.org/avatars/815553000470478850.webp',
-      'Address of its picture; empty if there is none.',
-    ),
+    avatar: buildPicture('Address of its picture; empty if there is none.'),
     name: buildText('lighthouse', 'Its name.'),
   }),
   target_id: buildText('815553000470478850', 'Id of the entity to vote for; of a pack its url.'),
@@ -95,9 +92,7 @@ export const setReminder = async (app: App, path: UserTargetParams): Promise<Rep
     max,
   });
   if (outcome === 'not_found') throw createNotFoundError(key.kind);
-  if (outcome === 'limit_reached') {
-    const message = `You have ${max} reminders, which is the maximum. Delete one first.`;
-    throw createLimitError(message, max);
-  }
+  if (outcome === 'limit_reached')
+    throw createLimitError(`You have ${max} reminders, which is the maximum. Delete one first.`, max);
   return showReminders(app, key.userId);
 };

@@ -15,6 +15,7 @@ import { isEntityKind } from '../../engine/ids.ts';
 import { includesPermission, type Permission } from '../../engine/rules/permissions.ts';
 import { parseToken, type TokenKind, tokenKinds } from '../../engine/rules/token.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
+import { requireFound } from '../response/errors.ts';
 import type { RequestHeaders } from '../server/wire.ts';
 import type { Auth, Caller, PermissionSource, TeamInBody } from './auth.ts';
 import type { SessionCache } from './sessions.ts';
@@ -206,8 +207,7 @@ const authoriseTeam = async (
   { field, permission }: TeamInBody,
   { caller, body }: AccessRequest,
 ): Promise<void> => {
-  const access = await source.findAccess('team', findTeamId(body, field), caller.id);
-  if (access === null) throw new DomainError('not_found', 'There is no such team.');
+  const access = requireFound(await source.findAccess('team', findTeamId(body, field), caller.id), 'team');
   checkLimits(caller, permission);
   if (!includesPermission(access.permissions, permission)) throw createPermissionError(permission);
 };
@@ -231,8 +231,8 @@ const authoriseEntity = async (source: PermissionSource, auth: EntityAuth, reque
   const kind = findEntityKind(auth, params);
   const id = params[auth.id] ?? '';
   if (!isEntityKind(kind)) throw new DomainError('target_type_unsupported', `"${kind}" cannot be used here.`);
-  const access = await source.findAccess(kind, id, caller.kind === 'user' ? caller.id : '');
-  if (access === null) throw new DomainError('not_found', `There is no such ${kind}.`);
+  const userId = caller.kind === 'user' ? caller.id : '';
+  const access = requireFound(await source.findAccess(kind, id, userId), kind);
   if (isExempt(auth, caller, params)) return;
   checkLimits(caller, auth.permission);
   if (caller.kind === 'team' && access.teamId === caller.id) return;

@@ -13,7 +13,6 @@ import {
   buildFlag,
   buildSum,
   buildText,
-  buildTextList,
   ExtraLink,
   Timestamp,
   toNullable,
@@ -44,6 +43,8 @@ export const BotQuery = Type.Object({
   ),
 });
 
+const { bot_id, library, nsfw, servers, shards, short, tags, type, vanity, vanity_ref } = IndexBot.properties;
+
 export const Bot = describeObject(
   'A bot with all that is public about it. Its numbers are live.',
   {
@@ -55,7 +56,7 @@ export const Bot = describeObject(
       41,
       'Upvotes minus downvotes, as last written to the database; `votes` is newer.',
     ),
-    bot_id: buildText('815553000470478850', 'Id of the bot on the platform: 15 to 20 digits.'),
+    bot_id,
     captcha_opt_out: buildFlag('Whether the owner wants voters to be spared captchas.'),
     cert_reason: buildText('', "The operator's words on its certification; empty if there are none."),
     claimed_by: buildText(
@@ -75,14 +76,14 @@ export const Bot = describeObject(
       Timestamp,
       'When it last posted stats, also if they were the same; `null`: never.',
     ),
-    library: buildText('discord.js', 'The library it is written with, 1 to 50 characters.'),
+    library,
     long: Type.Optional(
       buildText(
         'Keeps watch over your server. …',
         'Long description, 500 to 65,536 characters. Only with `include=long`.',
       ),
     ),
-    nsfw: buildFlag('Whether it is for adults only. The owner sets it.'),
+    nsfw,
     owner: toNullable(User, 'The user who owns it; `null` when a team does: see `team_owner`.'),
     prefix: buildText('!', 'What its commands begin with, 1 to 10 characters.'),
     premium: buildFlag('Whether it has premium now: users then wait 4 hours between votes.'),
@@ -90,24 +91,21 @@ export const Bot = describeObject(
       720,
       'Length of the premium period in hours, from `start_premium_period`; 0: none.',
     ),
-    servers: buildCount(1200, 'Servers it is in, as it posted last; 0 to 18446744073709552000.'),
+    servers,
     shard_list: describe(
       Type.Array(buildCount(600)),
       'Servers of each shard, by shard id, as it posted last; up to 16,384.',
     ),
-    shards: buildCount(2, 'Shards it runs, as it posted last; 0 to 18446744073709552000.'),
-    short: buildText(
-      'Keeps watch over your server, day and night.',
-      'Short description, 30 to 150 characters.',
-    ),
+    shards,
+    short,
     start_premium_period: toNullable(
       Timestamp,
       'When the last premium period began; `null`: there was none.',
     ),
-    tags: buildTextList('1 to 5 different tags of 3 to 30 characters.', ['moderation']),
+    tags,
     team_owner: describe(Type.Optional(Team), 'The team that owns it; absent when a user does.'),
     total_uptime: buildCount(8640, 'Uptime checks since it was listed, one every 5 minutes.'),
-    type: buildText('approved', '`pending`, `approved`, `certified` or `denied`. The operator decides it.'),
+    type,
     unique_clicks: buildCount(640, 'Visitors of its page, each counted once, up to 1,000,000.'),
     updated_at: describe(Timestamp, 'When its profile was last changed.'),
     uptime: buildCount(
@@ -118,8 +116,8 @@ export const Bot = describeObject(
     uptime_last_checked: toNullable(Timestamp, 'When its uptime was last checked; `null`: never.'),
     user: describe(User, 'The account of the bot. `status` is what it posted last.'),
     users: buildCount(90210, 'Users it serves, as it posted last; 0 to 18446744073709552000.'),
-    vanity: buildText('lighthouse', 'Its short address, as in `/@{code}`: 2 to 32 of `a-z 0-9 - _`.'),
-    vanity_ref: describe(Uuid, 'Id of the vanity code; it stays when the code changes.'),
+    vanity,
+    vanity_ref,
     vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
     votes: buildSum(42, 'Upvotes minus downvotes, as of now; may be negative.'),
   },

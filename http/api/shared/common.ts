@@ -7,7 +7,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { entityKinds } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import { buildObject, describe, describeObject } from './example.ts';
+import { buildObject, buildPicture, describe, describeObject } from './example.ts';
 import { countText, plainText } from './patterns.ts';
 
 export const Timestamp = Type.String({
@@ -168,10 +168,7 @@ export const ExtraLink = describeObject('A named link.', {
 });
 
 export const Seo = describeObject('What a search engine or a link preview shows of an entity.', {
-  avatar: buildText(
-    'https://cdn.example.org/avatars/815553000470478850.webp',
-    'Address of a picture; empty if there is none.',
-  ),
+  avatar: buildPicture('Address of a picture; empty if there is none.'),
   id: buildText('815553000470478850', 'Id of the entity; the url of a pack, the slug of a post.'),
   name: buildText('lighthouse', 'Name of the entity, or the title of a post.'),
   short: buildText('Keeps watch over your server, day and night.', 'Short description, one or two lines.'),

@@ -1,6 +1,6 @@
 /**
  * Builds object schemas whose example is made of the examples of their fields, so that no field is written
- * twice, and gives a shared schema a description for one place.
+ * twice, and gives a shared schema, or a shared example, a description for one place.
  */
 import { type TProperties, type TSchema, Type } from 'typebox';
 
@@ -23,6 +23,10 @@ const toMember = (value: string) => ({ value, enumerable: true, writable: true, 
 
 /** The schema that `describe` was given first; the schema itself if it is no copy. */
 export const findOriginal = (schema: object): object => originals.get(schema) ?? schema;
+
+/** Builds the schema of the address of a bot's picture. */
+export const buildPicture = (description: string) =>
+  Type.String({ description, examples: ['https://cdn.example.org/avatars/815553000470478850.webp'] });
 
 /** What a field without an example shows. */
 const usualValues: Readonly<Record<string, unknown>> = { boolean: false, integer: 0, number: 0, string: '' };

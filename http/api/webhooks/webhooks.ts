@@ -150,10 +150,8 @@ export const createWebhook = async (
   const endpoint = { ...fields, authorization, secret: sealSecret(app, secret, id) };
   const outcome = await app.catalogue.webhooks.insert(target, { endpoint, max });
   if (outcome === 'not_found') throw createNotFoundError(target.kind);
-  if (outcome === 'limit_reached') {
-    const message = `An entity has at most ${max} webhooks. Delete one first.`;
-    throw createLimitError(message, max);
-  }
+  if (outcome === 'limit_reached')
+    throw createLimitError(`An entity has at most ${max} webhooks. Delete one first.`, max);
   app.webhooks.onEdited();
   const created: WebhookCreated = { ...toWebhook(await findWebhook(app, { target, webhookId: id })), secret };
   return replyCreated(created);
