@@ -49,6 +49,12 @@ const markdownHeaders = {
   'Content-Type': 'text/markdown; charset=utf-8',
   'X-Content-Type-Options': 'nosniff',
 };
+const markdownFiles = [
+  ['clientGuide', 'client-guide.md', 'docs/client-guide.md', 'The guide for authors of clients.'],
+  ['behaviour', 'behaviour.md', 'docs/behaviour.md', 'All rules.'],
+  ['clientReadme', 'client.md', 'http/client/README.md', 'How to use the client for JavaScript.'],
+] as const;
+
 const readMarkdown = async (path: string): Promise<Reply> => ({
   status: 200,
   text: await readFile(new URL(`../../${path}`, import.meta.url), 'utf8'),
@@ -60,25 +66,10 @@ const buildTextRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
     summary: 'A short guide with all operations, for language models.',
     handle: readOnce(async () => ({ status: 200, text: buildLlmsText(routes), headers: markdownHeaders })),
   }),
-  defineDocument('clientGuide', 'GET /docs/client-guide.md', {
-    summary: 'The guide for authors of clients.',
-    handle: readOnce(() => readMarkdown('docs/client-guide.md')),
-  }),
-  defineDocument('behaviour', 'GET /docs/behaviour.md', {
-    summary: 'All rules.',
-    handle: readOnce(() => readMarkdown('docs/behaviour.md')),
-  }),
-  defineDocument('clientReadme', 'GET /docs/client.md', {
-    summary: 'How to use the client for JavaScript.',
-    handle: readOnce(() => readMarkdown('http/client/README.md')),
-  }),
+  ...markdownFiles.map(([name, path, file, summary]) =>
+    defineDocument(name, `GET /docs/${path}`, { summary, handle: readOnce(() => readMarkdown(file)) }),
+  ),
 ];
-
-const readClient = async (): Promise<Reply> => ({
-  status: 200,
-  text: buildClientScript(),
-  headers: scriptHeaders,
-});
 
 /** Without what else the demo's file says. */
 const showDemo = ({ user, second_user, bot, server, team, pack }: DemoAccounts): DemoAccounts => {
@@ -115,7 +106,7 @@ const buildPageRoutes = (findDemo: () => DemoAccounts | null): readonly AnyRoute
     }),
     defineDocument('clientScript', 'GET /docs/client.js', {
       summary: 'The client for JavaScript, as one module.',
-      handle: readOnce(readClient),
+      handle: readOnce(async () => ({ status: 200, text: buildClientScript(), headers: scriptHeaders })),
     }),
     defineDocument('docsReference', 'GET /docs/reference.js', {
       summary: 'The script of the documentation page.',
