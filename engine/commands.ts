@@ -41,8 +41,7 @@ import type { Flusher } from './flush/flusher.ts';
 import { computeShard, type EntityKind, type EntityRef, type Shard, type Target, toAddress } from './ids.ts';
 import { limits } from './limits.ts';
 import { judgeDueParts, type LivenessParts } from './liveness.ts';
-import type { EngineMeters } from './meters.ts';
-import type { HotReader, ShardedStore } from './ports.ts';
+import type { EngineMeters, HotReader, ShardedStore } from './ports.ts';
 import {
   type Attempt,
   type Command,
@@ -73,7 +72,7 @@ export interface CommandCore extends Core {
 export type Commands = Omit<Engine, 'start' | 'drain' | 'readHealth' | 'hasPendingChanges'>;
 
 export const createCommands = (core: CommandCore): Commands => ({
-  read: (kind, id) => read(core, kind, id),
+  read: (kind, id) => read(core, { kind, id }),
   watch: (kind, id, onChanged) => watch(core, { kind, id }, onChanged),
   postStats: (botId, post) => runCommand(core, new StatsCommand(core, botId, post)),
   postParts: (botId, post) => runCommand(core, new PartsCommand(core, botId, post)),
@@ -96,13 +95,21 @@ const findShard = ({ hot }: CommandCore, kind: EntityKind, id: string): Shard =>
 
 /* ------------------------------------------------------------------ reads */
 
-const read = (core: CommandCore, kind: EntityKind, id: string): EntityView | Promise<EntityView> => {
+/** Reads the actor: at once if it is live and current. */
+const readActor = <View>(
+  core: CommandCore,
+  target: Target,
+  readFrom: (core: CommandCore, actor: Actor) => View,
+): View | Promise<View> => {
   const rechecking = core.stalenessPoller.awaitRecheck();
-  if (rechecking !== null) return rechecking.then(() => read(core, kind, id));
-  const live = core.registry.findCurrent(kind, id);
-  if (live !== undefined) return readView(core, live);
-  return core.registry.getOrActivate(kind, id).then((actor) => readView(core, actor));
+  if (rechecking !== null) return rechecking.then(() => readActor(core, target, readFrom));
+  const live = core.registry.findCurrent(target.kind, target.id);
+  if (live !== undefined) return readFrom(core, live);
+  return core.registry.getOrActivate(target.kind, target.id).then((actor) => readFrom(core, actor));
 };
+
+const read = (core: CommandCore, target: Target): EntityView | Promise<EntityView> =>
+  readActor(core, target, readView);
 
 const readView = (core: CommandCore, actor: Actor): EntityView =>
   actor.readView(core.clock.nowMs(), core.rules.uptime);
@@ -111,18 +118,10 @@ const watch = (core: CommandCore, target: Target, onChanged: () => void): Watch 
   const close = core.registry.watches.add(toAddress(target.kind, target.id), onChanged);
   // Wakes the poller if it rests.
   void core.stalenessPoller.awaitRecheck();
-  return { read: () => readWatched(core, target), close };
+  return { read: () => readActor(core, target, readWatched), close };
 };
 
-const readWatched = (core: CommandCore, target: Target): WatchedView | Promise<WatchedView> => {
-  const rechecking = core.stalenessPoller.awaitRecheck();
-  if (rechecking !== null) return rechecking.then(() => readWatched(core, target));
-  const live = core.registry.findCurrent(target.kind, target.id);
-  if (live !== undefined) return toWatchedView(live);
-  return core.registry.getOrActivate(target.kind, target.id).then(toWatchedView);
-};
-
-const toWatchedView = (actor: Actor): WatchedView => ({
+const readWatched = (_core: CommandCore, actor: Actor): WatchedView => ({
   ref: actor.ref,
   generation: actor.generation,
   state: actor.readState(),
@@ -130,18 +129,21 @@ const toWatchedView = (actor: Actor): WatchedView => ({
 
 /* ------------------------------------------------------------ stats posts */
 
-class StatsCommand implements Command<PostedStats> {
+/** A post of a bot. */
+class BotCommand<Post> {
   readonly kind = 'bot';
   readonly id: string;
-  private readonly core: CommandCore;
-  private readonly post: StatsPost;
+  protected readonly core: CommandCore;
+  protected readonly post: Post;
 
-  constructor(core: CommandCore, botId: string, post: StatsPost) {
+  constructor(core: CommandCore, botId: string, post: Post) {
     this.id = botId;
     this.core = core;
     this.post = post;
   }
+}
 
+class StatsCommand extends BotCommand<StatsPost> implements Command<PostedStats> {
   makeItem(target: EntityRef): StatsItem {
     const { post } = this;
     const atMs = this.core.clock.nowMs();
@@ -176,18 +178,7 @@ class PostedView implements PostedStats {
 
 /* ------------------------------------------------------------------ parts */
 
-class PartsCommand implements Command<EntityView> {
-  readonly kind = 'bot';
-  readonly id: string;
-  private readonly core: CommandCore;
-  private readonly post: PartsPost;
-
-  constructor(core: CommandCore, botId: string, post: PartsPost) {
-    this.id = botId;
-    this.core = core;
-    this.post = post;
-  }
-
+class PartsCommand extends BotCommand<PartsPost> implements Command<EntityView> {
   makeItem(target: EntityRef): PartsItem {
     return { kind: 'parts', target, atMs: this.core.clock.nowMs(), ...this.post };
   }
@@ -215,7 +206,7 @@ const readParts = async (
   id: string,
   page: { readonly fromId: number; readonly limit: number },
 ): Promise<PartsView> => {
-  const { state } = await read(core, 'bot', id);
+  const { state } = await read(core, { kind: 'bot', id });
   const reply = state.parts === undefined ? null : await core.hot.readParts({ id, ...page });
   return reply ?? { state, parts: new Map() };
 };
@@ -311,7 +302,7 @@ class VoteCommand implements Command<VoteOutcome>, PendingVote {
 
 const readVoteStatus = async (core: CommandCore, target: Target, user: string): Promise<VoteStatus> => {
   const { kind, id } = target;
-  const view = await read(core, kind, id);
+  const view = await read(core, target);
   const reply = await core.load({ kind, id, voter: user });
   if (reply.outcome === 'damaged') throw createDamageError('read', toAddress(kind, id));
   const nowMs = core.clock.nowMs();

@@ -21,8 +21,7 @@ import { describeFailure } from './flush/round.ts';
 import { listAllShards, type Shard, toShard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { LivenessParts } from './liveness.ts';
-import type { EngineMeters } from './meters.ts';
-import type { Clock, HotStore, Ledger } from './ports.ts';
+import type { Clock, EngineMeters, HotStore, Ledger } from './ports.ts';
 import { adoptFlushed, adoptReply, reactivate, sendItem, toDeliveryParts } from './turns.ts';
 
 export interface EngineParts {

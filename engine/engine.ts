@@ -6,9 +6,8 @@
  * last four carry `context.outcome`: `not_applied` or `unknown`).
  */
 import type { PostedFields } from './entity/fields.ts';
-import type { PartsItem, VoteRefusal } from './entity/items.ts';
+import type { PartsItem, VoteRefusal, VoteWindow } from './entity/items.ts';
 import type { HotState } from './entity/state.ts';
-import type { VoteWindow } from './entity/windows.ts';
 import type { EntityKind, EntityRef, Target } from './ids.ts';
 import type { PartsReply } from './ports.ts';
 

@@ -57,18 +57,22 @@ const plainId = /^[A-Za-z0-9_-]*$/;
 export const toAddress = (kind: EntityKind, id: string): EntityAddress =>
   `${kindLetters[kind]}:${plainId.test(id) ? id : encodeURIComponent(id)}` as EntityAddress;
 
-/**
- * Computes the shard by a mixed FNV-1a hash of the address. Must never change (see the header). Of two counts
- * the smaller one's shard is the last bits of the larger one's.
- */
-export const computeShard = (address: EntityAddress, count: number): Shard => {
+/** Hashes with FNV-1a and a mix. Must never change: shards follow from it. */
+export const computeTextHash = (text: string): number => {
   let hash = 0x811c9dc5;
-  for (let index = 0; index < address.length; index++) {
-    hash = Math.imul(hash ^ address.charCodeAt(index), 0x01000193);
+  for (let index = 0; index < text.length; index++) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
   }
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return ((hash ^ (hash >>> 12)) & (count - 1)) as Shard;
+  return hash ^ (hash >>> 12);
 };
+
+/**
+ * Computes the shard by a hash of the address. Must never change (see the header). Of two counts the smaller
+ * one's shard is the last bits of the larger one's.
+ */
+export const computeShard = (address: EntityAddress, count: number): Shard =>
+  (computeTextHash(address) & (count - 1)) as Shard;
 
 /** Builds the reference of one listing. */
 export const createEntityRef = (listing: Omit<EntityRef, 'address'>): EntityRef => {

@@ -11,8 +11,7 @@ import type { Item } from './entity/items.ts';
 import { countLive } from './entity/parts.ts';
 import type { EntityAddress, EntityRef, Shard } from './ids.ts';
 import { limits } from './limits.ts';
-import type { EngineMeters } from './meters.ts';
-import type { Clock, HotUpkeep } from './ports.ts';
+import type { Clock, EngineMeters, HotUpkeep } from './ports.ts';
 
 /** The stale parts of one bot, until it must be judged again. */
 interface StaleBot {

@@ -1,6 +1,6 @@
 /**
- * The engine's ports, one per consumer: the hot store, the ledger, the clock. Types only; the data that is
- * committed through them is in `entity/items.ts`.
+ * The engine's ports, one per consumer: the hot store, the ledger, the clock, the metrics. Types only; the
+ * data that is committed through them is in `entity/items.ts`.
  *
  * Durability terms, here and in all doc comments:
  * - *applied*: in the answering store's memory, may be lost with it;
@@ -17,6 +17,7 @@ import type {
   CastVote,
   CommitRules,
   ForgetItem,
+  PartsSwitch,
   ShardPosition,
   ShardVersion,
   VoteItem,
@@ -295,3 +296,37 @@ export interface GenerationLedger {
  * `StorageError`s; `reason: 'row'` means that a row of the round can never be stored as it is.
  */
 export interface Ledger extends LedgerReader, EditLedger, AdjustmentLedger, FlushSink, GenerationLedger {}
+
+/* ---------------------------------------------------------------- metrics */
+
+/**
+ * Counters and timings that the engine reports; the admin listener publishes them. Calls never throw and must
+ * be fast: every batch makes some.
+ */
+export interface EngineMeters {
+  recordCommit(items: number, milliseconds: number): void;
+  recordCommitFailure(outcome: 'not_applied' | 'unknown'): void;
+  recordPending(items: number): void;
+  recordActors(live: number): void;
+  recordFlush(entities: number, votes: number, milliseconds: number): void;
+  recordFlushFailure(reason: string): void;
+  recordBacklog(size: BacklogSize, oldestAgeMs: number): void;
+  recordDeadLetters(rows: number): void;
+  recordContinuityLoss(reason: string): void;
+  /** Bytes in the retransmit buffer. */
+  recordRetransmitBytes(bytes: number): void;
+  /** Confirmed items that the store lost and that are resent. */
+  recordResends(items: number): void;
+  /**
+   * Outcome of one resent item: counted, `merged` into a newer vote of the user, or its listing `deleted`.
+   */
+  recordResendOutcome(outcome: 'applied' | 'merged' | 'deleted'): void;
+  /** One poll of the versions of `shards` shards; `moved` of them have changes of other nodes. */
+  recordVersionPoll(shards: number, moved: number): void;
+  /** Entities read from the hot store in one call. */
+  recordLoads(entities: number): void;
+  /** A table of parts came into force; `reason`: see `PartsSwitch`. */
+  recordPartsSwitch(reason: PartsSwitch): void;
+  /** Stale parts of the bots that this node judges, as of their last judgement. */
+  recordStaleParts(parts: number): void;
+}

@@ -10,7 +10,7 @@ import { runInNewContext } from 'node:vm';
 import { createRegistry } from '../../engine/actors/registry.ts';
 import { emptyFacts, emptyTotals, toLazyState } from '../../engine/entity/state.ts';
 import { createEntityRef, newShardCount, toIncarnation, toShard } from '../../engine/ids.ts';
-import type { EngineMeters } from '../../engine/meters.ts';
+import type { EngineMeters } from '../../engine/ports.ts';
 import { toGrownId } from './fill.ts';
 
 const actors = 50_000;

@@ -15,10 +15,9 @@
 import assert from 'node:assert/strict';
 import type { TurnFailure } from '../commit/shard-queue.ts';
 import type { EntityView, VoteOutcome } from '../engine.ts';
-import type { Decision } from '../entity/items.ts';
+import type { Decision, UptimeRules } from '../entity/items.ts';
 import { type HotState, type LazyState, toLazyState } from '../entity/state.ts';
 import { foldUptime } from '../entity/uptime.ts';
-import type { UptimeRules } from '../entity/windows.ts';
 import type { EntityRef } from '../ids.ts';
 import { limits } from '../limits.ts';
 

@@ -24,7 +24,7 @@ import {
   toAddress,
 } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { EngineMeters } from '../meters.ts';
+import type { EngineMeters } from '../ports.ts';
 import { Actor } from './actor.ts';
 
 /** One live listing as the stores know it. */

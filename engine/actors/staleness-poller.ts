@@ -18,8 +18,7 @@ import { hasFallenBack, hasMoved } from '../entity/history.ts';
 import type { ShardVersion } from '../entity/items.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { EngineMeters } from '../meters.ts';
-import type { Clock, HotReader, ShardChanges } from '../ports.ts';
+import type { Clock, EngineMeters, HotReader, ShardChanges } from '../ports.ts';
 import type { Registry } from './registry.ts';
 
 export interface StalenessPollerParts {

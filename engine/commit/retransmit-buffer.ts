@@ -13,8 +13,7 @@ import assert from 'node:assert/strict';
 import type { Batch, BatchNumber, BatchReply, CommitRules, Item, ShardPosition } from '../entity/items.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { EngineMeters } from '../meters.ts';
-import type { Clock, HotWriter } from '../ports.ts';
+import type { Clock, EngineMeters, HotWriter } from '../ports.ts';
 import { type ItemReply, isCounted, markLost, markRecounted, type ShardQueue, Turn } from './shard-queue.ts';
 
 export interface RetransmitBufferParts {

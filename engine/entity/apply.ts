@@ -19,6 +19,7 @@ import type {
   BatchNumber,
   CommitRules,
   Decision,
+  ForgetItem,
   InitItem,
   Item,
   PartsItem,
@@ -291,17 +292,15 @@ const skipLost = (slot: CurrentSlot, item: Item, { rules, visited }: ApplyContex
 };
 
 /** Applies an item to the current listing of exactly its incarnation. */
-const applyToCurrent = (slot: CurrentSlot, item: Item, context: ApplyContext): ItemOutcome => {
+const applyToCurrent = (
+  slot: CurrentSlot,
+  item: Exclude<Item, ForgetItem>,
+  context: ApplyContext,
+): ItemOutcome => {
   switch (item.kind) {
     case 'init':
     case 'remember':
       return keepSlot(slot, applied);
-    case 'forget':
-      return {
-        decision: applied,
-        slot: { incarnation: slot.incarnation, state: null },
-        effects: buildPurgeEffects(slot),
-      };
     case 'stats':
       return applyStats(slot, item, context);
     case 'parts':
@@ -341,6 +340,8 @@ export const applyItem = (item: Item, slot: Slot | null, context: ApplyContext):
   const isDeleted =
     slot !== null && (slot.incarnation > incarnation || (slot.incarnation === incarnation && !slot.state));
   if (isDeleted) return keepSlot(slot, item.kind === 'forget' ? applied : forgotten);
+  if (item.kind === 'forget')
+    return { decision: applied, slot: { incarnation, state: null }, effects: buildPurgeEffects(slot) };
   if (slot !== null && slot.incarnation === incarnation && isCurrent(slot)) {
     const isContained = isAlreadyApplied(slot, item, context);
     return isContained ? skipLost(slot, item, context) : applyToCurrent(slot, item, context);
@@ -348,9 +349,6 @@ export const applyItem = (item: Item, slot: Slot | null, context: ApplyContext):
   // The store does not know this listing, or only an earlier one of the same address.
   if (item.kind === 'init') return applyInit(slot, item, context);
   if (item.kind === 'remember') return applyRemember(slot, item, context);
-  if (item.kind === 'forget') {
-    return { decision: applied, slot: { incarnation, state: null }, effects: buildPurgeEffects(slot) };
-  }
   return keepSlot(slot, absent);
 };
 

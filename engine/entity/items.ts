@@ -1,5 +1,6 @@
 /**
- * The data exchanged between the engine and the hot store: items, decisions, batches and replies. Types only.
+ * The data exchanged between the engine and the hot store: items, decisions, batches and replies, and the
+ * operator's settings by which the store decides. Types only.
  *
  * An item requests one change of one entity; the store answers each item with a decision. The rules beside
  * this file, the engine and both hot stores share these types; the calls themselves are in `ports.ts`.
@@ -7,7 +8,6 @@
 import type { EntityRef, Shard } from '../ids.ts';
 import type { PostedFields } from './fields.ts';
 import type { Facts, LazyState, PresenceStatus, Totals } from './state.ts';
-import type { PartsRules, UptimeRules, VoteWindows } from './windows.ts';
 
 /** A vote identified by voter and time: unique per entity, because windows never overlap. */
 export interface CastVote {
@@ -227,6 +227,34 @@ export interface BatchReply extends ShardVersion {
    * if the store does not have that listing.
    */
   readonly states: readonly (LazyState | null)[];
+}
+
+/** How long a voter waits, in ms, and how many votes a request grants. */
+export interface VoteWindow {
+  readonly waitMs: number;
+  readonly perUser: number;
+}
+export interface VoteWindows {
+  readonly standard: VoteWindow;
+  readonly premium: VoteWindow;
+  /** Friday 00:00 to Sunday 24:00 UTC, for entities that are not premium. */
+  readonly weekend: VoteWindow;
+}
+export interface UptimeRules {
+  readonly checkMs: number;
+  /** A check passes when stats were posted at most this long before it. */
+  readonly freshMs: number;
+  /** Half-open intervals in which the whole fleet was down, oldest first. Checks inside do not count. */
+  readonly downtimes: readonly { readonly fromMs: number; readonly toMs: number }[];
+}
+/** When parts of a bot stop counting, and when a table of them comes into force. */
+export interface PartsRules {
+  /** A part that was posted longer ago is stale: it counts, but the bot's status does not depend on it. */
+  readonly staleMs: number;
+  /** A part that was posted longer ago is gone: it no longer counts. */
+  readonly goneMs: number;
+  /** How long after its last new part a table comes into force without the missing ones. */
+  readonly switchMs: number;
 }
 
 /** The settings by which the store decides; the same on all nodes of a fleet. */

@@ -12,9 +12,8 @@
  * In Lua, too: 3-parts.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 import { limits } from '../limits.ts';
-import type { PartsItem, PartsSwitch, PostedPart } from './items.ts';
+import type { PartsItem, PartsRules, PartsSwitch, PostedPart } from './items.ts';
 import { type Part, type PartsState, type PartsTable, presenceStatuses, type Totals } from './state.ts';
-import type { PartsRules } from './windows.ts';
 
 /** The stored parts of the entity, as the batch sees them. */
 export interface PartsLookups {

@@ -10,8 +10,8 @@
  * In Lua, too: 2-rules.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 
+import type { UptimeRules } from './items.ts';
 import type { Facts, Totals } from './state.ts';
-import type { UptimeRules } from './windows.ts';
 
 /** Counts the multiples of `checkMs` in (fromMs, toMs]. */
 const countChecks = (fromMs: number, toMs: number, checkMs: number): number =>

@@ -8,9 +8,8 @@
  * In Lua, too: 3-votes.lua and 2-rules.lua (ARCHITECTURE.md, *Rules in two languages*).
  */
 import { limits } from '../limits.ts';
-import type { VoteRefusal } from './items.ts';
+import type { VoteRefusal, VoteWindow, VoteWindows } from './items.ts';
 import type { Facts, Totals } from './state.ts';
-import type { VoteWindow, VoteWindows } from './windows.ts';
 
 /**
  * What the ledger decided about a vote after it was cast: `cast`, nothing; `released`, it no longer makes its

@@ -17,8 +17,15 @@ import { computeVotes } from '../entity/state.ts';
 import { createDamageError, DomainError, StorageError, toMessage } from '../errors.ts';
 import type { Shard } from '../ids.ts';
 import { limits } from '../limits.ts';
-import type { EngineMeters } from '../meters.ts';
-import type { Backlog, BacklogSize, Clock, FlushReceipt, FlushSink, FlushSource } from '../ports.ts';
+import type {
+  Backlog,
+  BacklogSize,
+  Clock,
+  EngineMeters,
+  FlushReceipt,
+  FlushSink,
+  FlushSource,
+} from '../ports.ts';
 import { alignPause } from '../tools/align-pause.ts';
 import { describeFailure, isFull, takeRound, toReason } from './round.ts';
 
@@ -231,9 +238,8 @@ const measureBacklog = async (state: FlusherState): Promise<void> => {
   );
 };
 
-/** Flushes what one read of the backlog returns, and resolves to that. */
-const runRound = async (state: FlusherState): Promise<Backlog> => {
-  const shards = state.listShards();
+/** Flushes what one read of the backlog returns, totals and votes, and resolves to that. */
+const runRound = async (state: FlusherState, shards = state.listShards()): Promise<Backlog> => {
   const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax };
   const backlog = await state.hot.peek(shards === null ? limit : { ...limit, shards });
   await flushBacklog(state, takeRound(backlog));
@@ -246,15 +252,11 @@ const serveFlushRequests = async (state: FlusherState): Promise<void> => {
   const requests = [...state.flushRequests];
   const shards = [...new Set([...requests.map((request) => request.shard), ...state.earlyShards])];
   state.earlyShards.clear();
-  // The round includes totals: votes and totals in SQL must agree in case the hot store loses its data.
-  const limit = { entities: limits.flushEntitiesMax, votes: limits.flushVotesMax, shards };
+  // The rounds include totals: votes and totals in SQL must agree in case the hot store loses its data.
   // A read that is not full contains every waiting vote, so it serves all earlier flush requests.
   let full = true;
-  for (let step = 0; full && step < limits.flushRequestRoundsMax; step++) {
-    const backlog = await state.hot.peek(limit);
-    await flushBacklog(state, takeRound(backlog));
-    full = isFull(backlog);
-  }
+  for (let step = 0; full && step < limits.flushRequestRoundsMax; step++)
+    full = isFull(await runRound(state, shards));
   if (!full) for (const request of requests) request.resolve();
 };
 

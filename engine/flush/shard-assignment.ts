@@ -5,16 +5,11 @@
  * While the nodes' lists differ, a shard may have two flushers (harmless, rounds are guarded) or none (until
  * the lists agree).
  */
-import { listAllShards, type Shard } from '../ids.ts';
+import { computeTextHash, listAllShards, type Shard } from '../ids.ts';
 
-/** Hashes with FNV-1a and a final mix. */
+/** Hashes with a second mix: names of nodes may differ in their last character only. */
 const computeWeight = (text: string): number => {
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
-  }
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39);
+  const hash = Math.imul(computeTextHash(text), 0x297a2d39);
   return (hash ^ (hash >>> 15)) >>> 0;
 };
 

@@ -5,7 +5,7 @@
  * calls it under the team's lock, so the decision is still valid when it is written. A user has the
  * permissions of their membership, reduced to the limits of their session; the team's own token has all.
  */
-import { includesPermission, type Permission, permissionCatalogue } from './permissions.ts';
+import { isUsable, type Permission, permissionCatalogue } from './permissions.ts';
 
 export interface Member {
   readonly userId: string;
@@ -68,9 +68,7 @@ export const findMissing = (
   needed: readonly Permission[],
 ): Permission | null => {
   const granted = listGranted(members, actor);
-  const isUsable = (id: Permission): boolean =>
-    includesPermission(granted, id) && (actor.limits.length === 0 || includesPermission(actor.limits, id));
-  return needed.find((id) => !isUsable(id)) ?? null;
+  return needed.find((id) => !isUsable(granted, actor.limits, id)) ?? null;
 };
 
 /** Sorts permissions in catalogue order, each once; drops ids that are no longer permissions. */

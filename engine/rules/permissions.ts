@@ -79,3 +79,11 @@ export const expandPermissions = (granted: readonly string[]): readonly Permissi
 /** Whether the granted permissions include the needed one, itself or by `owner`. */
 export const includesPermission = (granted: readonly string[], needed: Permission): boolean =>
   granted.includes('owner') || granted.includes(needed);
+
+/** The same for a session with these limits; empty limits exclude nothing. */
+export const isUsable = (
+  granted: readonly string[],
+  limits: readonly string[],
+  needed: Permission,
+): boolean =>
+  includesPermission(granted, needed) && (limits.length === 0 || includesPermission(limits, needed));

@@ -4,7 +4,7 @@
  * A session's limits are permission ids; an empty list means unlimited. Callers can pass on only permissions
  * that they have on the entity and that the limits of their own session include, so limits can only shrink.
  */
-import { includesPermission, isPermission, type Permission } from './permissions.ts';
+import { isPermission, isUsable, type Permission } from './permissions.ts';
 
 export interface Minting {
   /** The requested limits; empty requests an unlimited session. */
@@ -31,8 +31,6 @@ export const decideMinting = ({ requested, granted, limits }: Minting): MintingV
     const unlimited = limits.length === 0 && granted.includes('owner');
     return unlimited ? { kind: 'granted' } : { kind: 'unlimited_refused' };
   }
-  const isUsable = (id: Permission): boolean =>
-    includesPermission(granted, id) && (limits.length === 0 || includesPermission(limits, id));
-  const missing = requested.find((id) => !isUsable(id));
+  const missing = requested.find((id) => !isUsable(granted, limits, id));
   return missing === undefined ? { kind: 'granted' } : { kind: 'not_granted', permission: missing };
 };

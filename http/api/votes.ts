@@ -7,7 +7,7 @@
  */
 import { type Static, Type } from 'typebox';
 import type { VoteOutcome, VoteRequest } from '../../engine/engine.ts';
-import type { VoteWindow } from '../../engine/entity/windows.ts';
+import type { VoteWindow } from '../../engine/entity/items.ts';
 import { DomainError } from '../../engine/errors.ts';
 import { type EntityKind, type EntityRef, entityKinds, type Target } from '../../engine/ids.ts';
 import { creditKinds } from '../../engine/rules/credits.ts';

@@ -8,7 +8,7 @@ import type { VoteOutcome } from '../../engine/engine.ts';
 import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import { type EntityKind, entityKinds } from '../../engine/ids.ts';
-import type { EngineMeters } from '../../engine/meters.ts';
+import type { EngineMeters } from '../../engine/ports.ts';
 
 /** What became of a vote. `unproved`: no proof of a human; `failed`: a store did not answer, or refused. */
 export type VoteResult =

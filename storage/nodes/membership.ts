@@ -6,7 +6,7 @@
  * it. The first node that starts after a downtime records it. All times come from the database's clock.
  */
 import { randomBytes } from 'node:crypto';
-import type { UptimeRules } from '../../engine/entity/windows.ts';
+import type { UptimeRules } from '../../engine/entity/items.ts';
 import { limits } from '../../engine/limits.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage, bindStorage } from '../sql/errors.ts';

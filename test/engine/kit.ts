@@ -12,7 +12,7 @@ import type { CommitRules, InitItem, Item } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../engine/entity/state.ts';
 import { DomainError, StorageError } from '../../engine/errors.ts';
 import { type EntityRef, listAllShards, toAddress } from '../../engine/ids.ts';
-import type { EngineMeters } from '../../engine/meters.ts';
+import type { EngineMeters } from '../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../model/hot-model.ts';
 import { createLedgerModel, type LedgerModel } from '../model/ledger-model.ts';
 import { createDriver, createNodeClock, type Driver, type NodeClock } from '../sim/clock.ts';

@@ -20,8 +20,8 @@ export const ruleMutants: readonly Mutant[] = [
   {
     name: 'forget leaves no tombstone',
     file: apply,
-    find: `slot: { incarnation: slot.incarnation, state: null },\n`,
-    replace: `slot: null,\n`,
+    find: `slot: { incarnation, state: null }, effects`,
+    replace: `slot: null, effects`,
     why: 'a late batch would bring a deleted listing back (I12)',
   },
   {
@@ -113,9 +113,10 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'limits of a minted session',
-    file: 'engine/rules/sessions.ts',
-    find: ` && (limits.length === 0 || includesPermission(limits, id));`,
+    file: 'engine/rules/permissions.ts',
+    find: ` && (limits.length === 0 || includesPermission(limits, needed));`,
     replace: `;`,
+    killers: ['test/engine/rules/sessions.test.ts'],
     why: 'a limited token could mint one without limits',
   },
 ];

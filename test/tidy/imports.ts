@@ -15,7 +15,7 @@ const folderMayImport: Readonly<Record<string, readonly string[]>> = {
   test: ['engine', 'http', 'storage', 'ops', 'bench', 'test'],
 };
 /** What of the engine other layers see: its door, its types, its pure rules, and its small tools. */
-const engineDoor = /^engine\/((engine|ports|ids|errors|limits|meters)\.ts|entity\/|rules\/|tools\/)/;
+const engineDoor = /^engine\/((engine|ports|ids|errors|limits)\.ts|entity\/|rules\/|tools\/)/;
 /** The rules of one entity know nothing of the parts that use them. */
 const entityMayImport = /^engine\/(entity\/|ids\.ts$|limits\.ts$)/;
 /** What browsers load of the operator's page. */

@@ -12,7 +12,7 @@
  *
  * Created by the composition root. stored-event.ts builds what is sent, health.ts judges the outcomes.
  */
-import type { VoteWindows } from '../../../engine/entity/windows.ts';
+import type { VoteWindows } from '../../../engine/entity/items.ts';
 import type { Target } from '../../../engine/ids.ts';
 import type { Clock } from '../../../engine/ports.ts';
 import type {

@@ -7,9 +7,9 @@
  */
 
 import { v5 as toUuidV5 } from 'uuid';
+import type { VoteWindows } from '../../../engine/entity/items.ts';
 import { emptyFacts } from '../../../engine/entity/state.ts';
 import { computeWaitEndMs } from '../../../engine/entity/votes.ts';
-import type { VoteWindows } from '../../../engine/entity/windows.ts';
 import { deliveryKinds } from '../../../engine/rules/webhooks.ts';
 import type {
   DeliveredVote,

@@ -4,7 +4,7 @@
  *
  * Costs the same for a month of silence and any number of downtimes.
  */
-import type { UptimeRules } from '../../../engine/entity/windows.ts';
+import type { UptimeRules } from '../../../engine/entity/items.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { Queryable } from '../../sql/client.ts';
 import type { Fragment } from '../shared/index-rows.ts';

@@ -5,9 +5,9 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { UptimeRules } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type PresenceStatus } from '../../../engine/entity/state.ts';
 import { foldUptime } from '../../../engine/entity/uptime.ts';
-import type { UptimeRules } from '../../../engine/entity/windows.ts';
 
 const test = suite('uptime');
 

@@ -5,9 +5,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRandom } from '../../../bench/shared/random.ts';
+import type { UptimeRules } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type PresenceStatus } from '../../../engine/entity/state.ts';
 import { foldUptime } from '../../../engine/entity/uptime.ts';
-import type { UptimeRules } from '../../../engine/entity/windows.ts';
 import { type Catalogue, createCatalogue } from '../../../storage/catalogue/catalogue.ts';
 import { openMembership } from '../../../storage/nodes/membership.ts';
 import { never } from '../history/world.ts';
