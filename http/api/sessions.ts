@@ -13,9 +13,8 @@ import type { Permission } from '../../engine/rules/permissions.ts';
 import { decideMinting } from '../../engine/rules/sessions.ts';
 import { parseToken, type TokenKind, tokenKinds } from '../../engine/rules/token.ts';
 import type {
-  NewSession,
-  SessionCreatedOnce,
   SessionOfToken,
+  SessionOutcome,
   SessionRow,
   SessionTarget,
 } from '../../storage/catalogue/people/sessions.ts';
@@ -230,7 +229,7 @@ const mintFor = (app: App, target: SessionTarget, once: Once | undefined, id = u
 /** The token of a session that an earlier request created, `''` if it cannot be derived. */
 const findToken = (
   app: App,
-  { target, once, created }: { target: SessionTarget; once: Once | undefined; created: SessionCreatedOnce },
+  { target, once, created }: { target: SessionTarget; once: Once | undefined; created: SessionOutcome },
 ): string => {
   const { token, tokenHash } = mintFor(app, target, once, created.id);
   return tokenHash.toString('hex') === created.tokenHash ? token : '';
@@ -253,17 +252,6 @@ const buildSession = (minted: MintedToken, { caller, body }: MintRequest, target
   } as const;
 };
 
-const insertSession = async (
-  app: App,
-  session: NewSession,
-  once: Once | undefined,
-): Promise<SessionCreatedOnce & { readonly replayed?: true }> => {
-  const { sessions } = app.catalogue;
-  const apiSessionsMax = app.settings.sessionsPerEntityMax;
-  if (once !== undefined) return requireOutcome(await sessions.insertOnce(session, { apiSessionsMax, once }));
-  return { kind: await sessions.insert(session, apiSessionsMax), id: session.id, tokenHash: '' };
-};
-
 /** `POST …/sessions`. Only this reply has the token. *Ledger* when it resolves. */
 const mintSession = async (app: App, request: MintRequest, target: SessionTarget): Promise<Reply> => {
   const caller = requireCaller(request);
@@ -271,12 +259,13 @@ const mintSession = async (app: App, request: MintRequest, target: SessionTarget
   checkMinting(permLimits, await listGrantedPermissions(app, caller, target), caller);
   const once = readOnce('createSession', request);
   const minted = mintFor(app, target, once);
-  const created = await insertSession(app, buildSession(minted, request, target), once);
+  const session = buildSession(minted, request, target);
+  const { sessionsPerEntityMax: apiSessionsMax } = app.settings;
+  const created = requireOutcome(await app.catalogue.sessions.insert(session, { apiSessionsMax, once }));
   if (created.kind === 'refused') throw createPermissionError('manage_sessions');
   if (created.kind === 'limit_reached') {
-    const { sessionsPerEntityMax } = app.settings;
-    const message = `An entity has at most ${sessionsPerEntityMax} API sessions. Revoke one first.`;
-    throw createLimitError(message, sessionsPerEntityMax);
+    const message = `An entity has at most ${apiSessionsMax} API sessions. Revoke one first.`;
+    throw createLimitError(message, apiSessionsMax);
   }
   const token = created.replayed ? findToken(app, { target, once, created }) : minted.token;
   const reply: SessionCreated = { session_id: created.id, target_id: target.id, token };

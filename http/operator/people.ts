@@ -140,7 +140,7 @@ const issueToken = async (
     await app.catalogue.operator.people.put(target.id, unchangedFields);
   }
   const { id, token, tokenHash } = mintToken(target);
-  const outcome = await app.catalogue.sessions.insert(
+  const { kind } = await app.catalogue.sessions.insert(
     {
       id,
       target,
@@ -153,10 +153,10 @@ const issueToken = async (
       mintedWith: null,
       onlyIfThere: true,
     },
-    app.settings.sessionsPerEntityMax,
+    { apiSessionsMax: app.settings.sessionsPerEntityMax },
   );
-  if (outcome === 'refused') throw createNotFoundError(target.kind);
-  if (outcome === 'limit_reached') {
+  if (kind === 'refused') throw createNotFoundError(target.kind);
+  if (kind === 'limit_reached') {
     throw new DomainError('limit_reached', 'The maximum number of sessions is reached. Revoke one first.');
   }
   return replyCreated({ session_id: id, target_id: target.id, token });

@@ -361,15 +361,10 @@ export const mirrorSessions = (options: MirrorOptions) => {
   const mirrored: SqlSessions = {
     ...sessions,
     byTokenHash: (hash) => lookUp(state, hash.toString('hex')),
-    insert: async (session, apiSessionsMax) => {
-      const outcome = await sessions.insert(session, apiSessionsMax);
-      // If this fails, the first request with the token writes the copy.
-      if (outcome === 'created') await fillNew(state, session).catch(() => undefined);
-      return outcome;
-    },
-    insertOnce: async (session, rules) => {
-      const outcome = await sessions.insertOnce(session, rules);
+    insert: async (session, rules) => {
+      const outcome = await sessions.insert(session, rules);
       const isNew = outcome.kind === 'created' && outcome.replayed !== true;
+      // If this fails, the first request with the token writes the copy.
       if (isNew) await fillNew(state, session).catch(() => undefined);
       return outcome;
     },

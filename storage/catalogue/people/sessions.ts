@@ -217,28 +217,29 @@ const buildMinterEntitled = (sql: Queryable, { permLimits }: NewSession) => sql`
 /** `refused`: the minter lost the right to create it meanwhile. */
 export type SessionCreation = 'created' | 'limit_reached' | 'refused';
 
-/**
- * Writes the session unless the entity already has `apiSessionsMax` API sessions that have not expired (login
- * sessions neither count nor are capped). Ledger when it resolves. A lock on the entity makes the cap exact.
- */
-const insertSession = (sql: Sql, session: NewSession, apiSessionsMax: number): Promise<SessionCreation> =>
-  sql.begin((transaction) => insert(transaction, session, apiSessionsMax));
-
-export interface SessionCreatedOnce {
+export interface SessionOutcome {
   readonly kind: SessionCreation;
   readonly id: string;
   /** Of its token, in hex. */
   readonly tokenHash: string;
 }
+export interface SessionRules {
+  readonly apiSessionsMax: number;
+  /** A repeat with the same key gets the id and hash of the first session. */
+  readonly once?: Once | undefined;
+}
 
-/** As `insertSession`, once per idempotency key: a repeat gets the id and hash of the first session. */
-const insertSessionOnce = (
+/**
+ * Writes the session unless the entity already has `apiSessionsMax` API sessions that have not expired (login
+ * sessions neither count nor are capped). Ledger when it resolves. A lock on the entity makes the cap exact.
+ */
+const insertSession = (
   sql: Sql,
   session: NewSession,
-  { apiSessionsMax, once }: { readonly apiSessionsMax: number; readonly once: Once },
-): Promise<OnceResult<SessionCreatedOnce>> =>
+  { apiSessionsMax, once }: SessionRules,
+): Promise<OnceResult<SessionOutcome>> =>
   sql.begin((transaction) =>
-    runOnce<SessionCreatedOnce>(transaction, once, {
+    runOnce<SessionOutcome>(transaction, once, {
       work: async () => {
         const kind = await insert(transaction, session, apiSessionsMax);
         return { kind, id: session.id, tokenHash: session.tokenHash.toString('hex') };
@@ -296,7 +297,6 @@ export const createSessions = (sql: Sql) => ({
   ...bindStorage('sessions', sql, {
     list: listSessions,
     insert: insertSession,
-    insertOnce: insertSessionOnce,
     remove: deleteSession,
   }),
   /** Finds the session of a token for authentication, expired or not. */

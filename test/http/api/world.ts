@@ -343,7 +343,7 @@ const mint = async (
     mintedBy: '',
     mintedWith: null,
   } as const;
-  await catalogue.sessions.insert(session, 1_000);
+  await catalogue.sessions.insert(session, { apiSessionsMax: 1_000 });
   return token;
 };
 

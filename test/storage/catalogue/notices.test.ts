@@ -144,7 +144,7 @@ test('a cached session is read again only after it has changed', async () => {
   const tokenHash = createHash('sha256').update(token).digest();
   const { notices, sessions } = createCatalogue(sql);
   const session = newSession({ target: { kind: 'bot', id: 'bot2' }, tokenHash, mintedBy: 'wren' });
-  assert.is(await sessions.insert(session, 10_000), 'created');
+  assert.is((await sessions.insert(session, { apiSessionsMax: 10_000 })).kind, 'created');
   let reads = 0;
   const byTokenHash = (hash: Buffer) => {
     reads += 1;

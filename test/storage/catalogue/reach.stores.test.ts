@@ -83,7 +83,7 @@ const openTeam = async (store: string) => {
   ): Promise<Minted> => {
     const minter = 'user' in by ? { mintedBy: by.user } : { mintedBy: '', mintedWith: by.session.id };
     const session = newSession({ target, permLimits, ...minter });
-    const outcome = await catalogue.sessions.insert(session, 100);
+    const { kind: outcome } = await catalogue.sessions.insert(session, { apiSessionsMax: 100 });
     return { id: session.id, tokenHash: session.tokenHash, outcome };
   };
   const lives = async ({ tokenHash }: Minted): Promise<boolean> =>

@@ -43,7 +43,7 @@ test.after(() => directory.close());
 test('a session is found by the hash of its token, with its limits and expiry', async () => {
   const made = session({ target: { kind: 'bot', id: 'bot1' }, permLimits: ['edit_bots'] });
   const before = Date.now();
-  await catalogue.sessions.insert(made, 100);
+  await catalogue.sessions.insert(made, { apiSessionsMax: 100 });
 
   const found = await catalogue.sessions.byTokenHash(made.tokenHash);
 
@@ -57,7 +57,7 @@ test('a session is found by the hash of its token, with its limits and expiry', 
 
 test('look-ups of many tokens at once share a few statements, and each gets its own answer', async () => {
   const made = Array.from({ length: 40 }, () => session({ target: { kind: 'bot', id: 'bot1' } }));
-  for (const one of made) await catalogue.sessions.insert(one, 100);
+  for (const one of made) await catalogue.sessions.insert(one, { apiSessionsMax: 100 });
   let statements = 0;
   const counting = new Proxy(sql, {
     apply: (target, self, args) => {
@@ -81,7 +81,7 @@ test('look-ups of many tokens at once share a few statements, and each gets its 
 
 test("a user's session shows that they are banned, and banned from voting", async () => {
   const made = session({ target: { kind: 'user', id: 'wren' }, type: 'login' });
-  await catalogue.sessions.insert(made, 100);
+  await catalogue.sessions.insert(made, { apiSessionsMax: 100 });
 
   const found = await catalogue.sessions.byTokenHash(made.tokenHash);
 
@@ -91,9 +91,11 @@ test("a user's session shows that they are banned, and banned from voting", asyn
 
 test('a list has the unexpired sessions of one entity, newest first', async () => {
   const target = { kind: 'team', id: 'team1' } as const;
-  await catalogue.sessions.insert(session({ target, name: 'one' }), 100);
-  await catalogue.sessions.insert(session({ target, name: 'two' }), 100);
-  await catalogue.sessions.insert(session({ target, name: 'gone', lastsSeconds: -1 }), 100);
+  await catalogue.sessions.insert(session({ target, name: 'one' }), { apiSessionsMax: 100 });
+  await catalogue.sessions.insert(session({ target, name: 'two' }), { apiSessionsMax: 100 });
+  await catalogue.sessions.insert(session({ target, name: 'gone', lastsSeconds: -1 }), {
+    apiSessionsMax: 100,
+  });
 
   const rows = await catalogue.sessions.list(target);
 
@@ -102,23 +104,23 @@ test('a list has the unexpired sessions of one entity, newest first', async () =
 
 test('the cap counts unexpired API sessions and is exact when many are created at once', async () => {
   const target = { kind: 'server', id: 'server1' } as const;
-  await catalogue.sessions.insert(session({ target, lastsSeconds: -1 }), 3);
-  await catalogue.sessions.insert(session({ target, type: 'login' }), 3);
+  await catalogue.sessions.insert(session({ target, lastsSeconds: -1 }), { apiSessionsMax: 3 });
+  await catalogue.sessions.insert(session({ target, type: 'login' }), { apiSessionsMax: 3 });
 
   const outcomes = await Promise.all(
-    Array.from({ length: 8 }, () => catalogue.sessions.insert(session({ target }), 3)),
+    Array.from({ length: 8 }, () => catalogue.sessions.insert(session({ target }), { apiSessionsMax: 3 })),
   );
 
-  assert.is(outcomes.filter((outcome) => outcome === 'created').length, 3);
-  assert.is(outcomes.filter((outcome) => outcome === 'limit_reached').length, 5);
+  assert.is(outcomes.filter(({ kind }) => kind === 'created').length, 3);
+  assert.is(outcomes.filter(({ kind }) => kind === 'limit_reached').length, 5);
 });
 
 test('a session minted with a token has the minter of that token', async () => {
   const target = { kind: 'bot', id: 'bot2' } as const;
   const parent = session({ target, mintedBy: 'robin' });
   const child = session({ target, mintedBy: '', mintedWith: parent.id });
-  await catalogue.sessions.insert(parent, 100);
-  await catalogue.sessions.insert(child, 100);
+  await catalogue.sessions.insert(parent, { apiSessionsMax: 100 });
+  await catalogue.sessions.insert(child, { apiSessionsMax: 100 });
 
   const [row] = await directory.sql`select minted_by from sessions where id = ${child.id}`;
 
@@ -127,7 +129,7 @@ test('a session minted with a token has the minter of that token', async () => {
 
 test('a revoked session ends; a session of another entity stays', async () => {
   const made = session({ target: { kind: 'bot', id: 'bot1' } });
-  await catalogue.sessions.insert(made, 100);
+  await catalogue.sessions.insert(made, { apiSessionsMax: 100 });
 
   assert.is(await catalogue.sessions.remove({ kind: 'bot', id: 'bot2' }, made.id), false);
   assert.is(await catalogue.sessions.remove({ kind: 'bot', id: 'bot1' }, made.id), true);

@@ -68,7 +68,7 @@ const known = async (target: SessionTarget, fields: Partial<NewSession> = {}) =>
   const token = formatToken(target, randomBytes(32));
   const tokenHash = createHash('sha256').update(token).digest();
   const session = newSession({ target, tokenHash, mintedBy: 'wren', ...fields });
-  assert.is(await one.sessions.insert(session, 10), 'created');
+  assert.is((await one.sessions.insert(session, { apiSessionsMax: 10 })).kind, 'created');
   const { cache } = nodes[1];
   await until('it is kept', async () => {
     await cache.find(token);

@@ -80,10 +80,10 @@ test('a session minted with an idempotency key is copied to Redis, by a repeat i
   const once = { scope: randomBytes(32), caller: 'user robin', fingerprint: randomBytes(32) };
   const key = `rollcall:session:${session.tokenHash.toString('hex')}`;
 
-  await one.sessions.insertOnce(session, { apiSessionsMax: 10_000, once });
+  await one.sessions.insert(session, { apiSessionsMax: 10_000, once });
   assertIncludes((await admin.get(key)) ?? '', session.id);
   await admin.del(key);
-  await one.sessions.insertOnce(session, { apiSessionsMax: 10_000, once });
+  await one.sessions.insert(session, { apiSessionsMax: 10_000, once });
 
   assert.is(await admin.get(key), null);
 });

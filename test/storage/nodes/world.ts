@@ -111,7 +111,7 @@ export const createGate = () => {
 const mintWith = async (sessions: MirroredSessions): Promise<Minted> => {
   const token = formatToken(target, randomBytes(32));
   const session = newSession({ target, tokenHash: createHash('sha256').update(token).digest() });
-  await sessions.insert(session, 10_000);
+  await sessions.insert(session, { apiSessionsMax: 10_000 });
   return { id: session.id, token, hash: session.tokenHash.toString('hex') };
 };
 

@@ -170,10 +170,11 @@ test('of concurrent deletions of a bot, one succeeds', async () => {
 });
 
 test('a token minted while its bot is deleted or transferred does not stay', async () => {
-  const mint = (botId: string, user: string, mintedWith: string | null = null) => {
+  const mint = async (botId: string, user: string, mintedWith: string | null = null) => {
     const mintedBy = mintedWith === null ? user : '';
     const session = newSession({ target: { kind: 'bot', id: botId }, mintedBy, mintedWith });
-    return catalogue.sessions.insert(session, 100).then((outcome) => ({ id: session.id, outcome }));
+    const { kind: outcome } = await catalogue.sessions.insert(session, { apiSessionsMax: 100 });
+    return { id: session.id, outcome };
   };
   for (let round = 0; round < rounds; round++) {
     const [team, other] = [await addNewTeam(['robin']), await addNewTeam(['robin', 'wren'], ['add_bots'])];

@@ -150,7 +150,8 @@ test('two teams that swap their codes at once are answered, and each has one cod
 const mint = async (target: SessionTarget, fields: Partial<NewSession> = {}) => {
   const mintedBy = fields.mintedWith === undefined ? 'wren' : '';
   const session = newSession({ target, mintedBy, ...fields });
-  return { id: session.id, outcome: await catalogue.sessions.insert(session, 100) };
+  const { kind: outcome } = await catalogue.sessions.insert(session, { apiSessionsMax: 100 });
+  return { id: session.id, outcome };
 };
 const mintIn = (teamId: string, fields: Partial<NewSession> = {}) =>
   mint({ kind: 'team', id: teamId }, fields);

@@ -36,7 +36,7 @@ const put = (id: string, name: string) => catalogue.operator.listings.putServer(
 const mint = async (kind: 'bot' | 'user', id: string) => {
   const type = kind === 'user' ? 'login' : 'api';
   const session = newSession({ target: { kind, id }, type, mintedBy: '', onlyIfThere: true });
-  const outcome = await catalogue.sessions.insert(session, 100);
+  const { kind: outcome } = await catalogue.sessions.insert(session, { apiSessionsMax: 100 });
   return { outcome, tokenHash: session.tokenHash };
 };
 
@@ -108,7 +108,10 @@ test('a session created while its server changes teams does not stay', async () 
     for (const team of [old, next]) await addTeam(sql, team);
     await catalogue.operator.listings.putServer(id, { ...harbour, teamId: old });
     await addMember(sql, old, { user: 'robin', permissions: ['owner'] });
-    const mintAsMember = () => catalogue.sessions.insert(newSession({ target: { kind: 'server', id } }), 100);
+    const mintAsMember = async () => {
+      const session = newSession({ target: { kind: 'server', id } });
+      return (await catalogue.sessions.insert(session, { apiSessionsMax: 100 })).kind;
+    };
     assert.is(await mintAsMember(), 'created');
     await Promise.all([
       mintAsMember(),
