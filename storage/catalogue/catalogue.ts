@@ -50,7 +50,7 @@ import {
   type UnknownNames,
 } from './unknown.ts';
 import { createPushOutbox } from './votes/push.ts';
-import { createCredits } from './votes/redeem.ts';
+import { createCredits } from './votes/credits.ts';
 import { createReminders } from './votes/reminders.ts';
 import { createVoteLog } from './votes/vote-log.ts';
 import { createVotes } from './votes/votes.ts';

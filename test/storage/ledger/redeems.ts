@@ -5,8 +5,7 @@
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
-import { type RedeemOutcome, upsertTier } from '../../../storage/catalogue/votes/credits.ts';
-import { redeemVotes } from '../../../storage/catalogue/votes/redeem.ts';
+import { type RedeemOutcome, redeemVotes, upsertTier } from '../../../storage/catalogue/votes/credits.ts';
 import { deleteListing, resetVotes } from '../../../storage/ledger/adjust.ts';
 import { voidVote } from '../../../storage/ledger/void-votes.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
