@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import { computeVotes, type HotState } from '../../engine/entity/state.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import type { MaybePromise } from '../../storage/catalogue/catalogue.ts';
-import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';
+import type { ServerProfile } from '../../storage/catalogue/shared/profiles.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, showRow } from '../response/reply.ts';

@@ -1,12 +1,11 @@
 /**
  * What the pages of bots, servers, teams and packs show of what people edit. Pure.
  */
-import type { BotProfile } from '../../storage/catalogue/bots/bots.ts';
-import type { ServerProfile } from '../../storage/catalogue/lists/servers.ts';
+
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
 import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
 import type { PersonRow } from '../../storage/catalogue/shared/people.ts';
-import type { ListingProfile } from '../../storage/catalogue/shared/profiles.ts';
+import type { BotProfile, ListingProfile, ServerProfile } from '../../storage/catalogue/shared/profiles.ts';
 import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/teams.ts';
 import { isPremium } from '../api/shared/convert.ts';
 import { formatNumber, toListedBot, toListedServer, toListingPath, toPackPath } from './entities.ts';

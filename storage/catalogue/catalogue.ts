@@ -14,14 +14,12 @@ import { createBoards } from './boards/boards.ts';
 import type { CheckRules } from './boards/uptime.ts';
 import { createBotEdits } from './bots/bot-edits.ts';
 import { findKnownBot, noteLookup } from './bots/bot-people.ts';
-import { type BotProfile, findBots } from './bots/bots.ts';
 import { createApplications } from './content/applications.ts';
 import { createBlog } from './content/blog.ts';
 import { createShop } from './content/shop.ts';
 import { readFrontPage } from './lists/front-page.ts';
 import { createLists, type Lists } from './lists/lists.ts';
 import { createSearch } from './lists/search.ts';
-import { findServers } from './lists/servers.ts';
 import { createSitemap } from './lists/sitemap.ts';
 import { createOperatorCatalogue } from './operator/operator-catalogue.ts';
 import { createPackEdits } from './packs/pack-edits.ts';
@@ -38,6 +36,7 @@ import {
 import { createNotices } from './shared/notices.ts';
 import { findPeople } from './shared/people.ts';
 import { findAccess } from './shared/permissions.ts';
+import { type BotProfile, findBots, findServers } from './shared/profiles.ts';
 import { createVanities } from './shared/vanity.ts';
 import { createTeamEdits } from './teams/team-edits.ts';
 import { createTeamMembers } from './teams/team-members.ts';
@@ -49,8 +48,8 @@ import {
   forgetOnCommit,
   type UnknownNames,
 } from './unknown.ts';
-import { createPushOutbox } from './votes/push.ts';
 import { createCredits } from './votes/credits.ts';
+import { createPushOutbox } from './votes/push.ts';
 import { createReminders } from './votes/reminders.ts';
 import { createVoteLog } from './votes/vote-log.ts';
 import { createVotes } from './votes/votes.ts';

@@ -12,7 +12,7 @@
 import { Type } from 'typebox';
 import { computeVotes, type HotState } from '../../../engine/entity/state.ts';
 import { computePresence, presenceFreshMs } from '../../../engine/rules/presence.ts';
-import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
+import type { BotProfile } from '../../../storage/catalogue/shared/profiles.ts';
 import { renderTimestamp, showRow, toTimestamp } from '../../response/reply.ts';
 import { isPremium, toUser } from '../shared/convert.ts';
 import { Bot } from './schema.ts';

@@ -2,8 +2,8 @@
  * Shows a bot and counts the visit. bot-json.ts renders the JSON; this file caches rendered replies.
  */
 import type { EntityView } from '../../../engine/engine.ts';
-import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
 import type { MaybePromise } from '../../../storage/catalogue/catalogue.ts';
+import type { BotProfile } from '../../../storage/catalogue/shared/profiles.ts';
 import type { App } from '../../app.ts';
 import { requireFound } from '../../response/errors.ts';
 import type { Reply } from '../../response/reply.ts';

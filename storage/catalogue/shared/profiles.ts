@@ -1,10 +1,14 @@
 /**
- * What the profiles of bots and servers share: their columns, and the condition that finds them.
+ * Bots and servers in SQL: their profiles, and what profiles have in common.
+ *
+ * Profiles have no counters: those come from the engine. A bot or server is listed when its type is
+ * `approved` or `certified`; a server's state must be `public`, too.
  */
 import type { Queryable } from '../../sql/client.ts';
 import type { Cacheable } from './cache.ts';
-import { buildPremiumUntil } from './index-rows.ts';
+import { buildPremiumUntil, type IndexServerRow } from './index-rows.ts';
 import { listingKeys } from './listings.ts';
+import { buildPersonColumn, type PersonRow } from './people.ts';
 
 export interface LinkRow {
   readonly name: string;
@@ -34,7 +38,7 @@ export const buildVanityColumn = (sql: Queryable, alias: string) =>
   sql`(select code from vanity where itag = ${sql(alias)}.vanity_ref)`;
 
 /** Builds the columns of `ListingProfile` from the table of `kind`. */
-export const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
+const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
   const row = sql(`${kind}s`);
   return sql`${row}.${sql(`${kind}_id`)} as id, ${buildVanityColumn(sql, `${kind}s`)} as vanity,
     2560 + 2 * length(${row}.long) + octet_length(${row}.extra_links::text) as "weightBytes",
@@ -52,3 +56,45 @@ export const buildNameCondition = (sql: Queryable, kind: ProfileKind | 'team', n
   sql`${sql(`${kind}s`)}.${sql(listingKeys[kind])} = any(${names as string[]}::text[] || array(
     select target_id from vanity where target_type = (select ${kind}::text) and code = any(array(
       select lower(name) from unnest((select ${names as string[]}::text[])) as names (name)))))`;
+
+export interface BotProfile extends ListingProfile {
+  readonly approval_note: string;
+  readonly captcha_opt_out: boolean;
+  readonly cert_reason: string;
+  readonly claimed_by: string;
+  readonly client_id: string;
+  readonly itag: string;
+  readonly last_claimed: Date | null;
+  readonly last_lookup: Date | null;
+  readonly library: string;
+  readonly owner_id: string | null;
+  readonly owner: PersonRow | null;
+  readonly person: PersonRow | null;
+  readonly prefix: string;
+  readonly premium_period_hours: number;
+  readonly start_premium_period: Date | null;
+  readonly team_id: string | null;
+}
+
+/** Finds by id or vanity code. Leaves out names that no bot has; in any order. */
+export const findBots = (sql: Queryable, names: readonly string[]): Promise<readonly BotProfile[]> =>
+  sql<BotProfile[]>`
+    select ${buildProfileColumns(sql, 'bot')}, bots.approval_note, bots.captcha_opt_out, bots.cert_reason,
+      bots.claimed_by, bots.client_id, bots.itag, bots.last_claimed, bots.last_lookup, bots.library,
+      bots.owner_id, bots.prefix, bots.premium_period_hours, bots.start_premium_period, bots.team_id,
+      ${buildPersonColumn(sql, 'bots.owner_id')} as owner, ${buildPersonColumn(sql, 'bots.bot_id')} as person
+    from bots
+    where ${buildNameCondition(sql, 'bot', names)}`;
+
+type ServerFacts = Pick<IndexServerRow, 'avatar' | 'name' | 'online_members' | 'state' | 'total_members'>;
+export interface ServerProfile extends ListingProfile, ServerFacts {
+  readonly team_id: string;
+}
+
+/** Finds by id or vanity code. Leaves out names that no server has; in any order. */
+export const findServers = (sql: Queryable, names: readonly string[]): Promise<readonly ServerProfile[]> =>
+  sql<ServerProfile[]>`
+    select ${buildProfileColumns(sql, 'server')}, servers.avatar, servers.name, servers.online_members,
+      servers.state, servers.team_id, servers.total_members
+    from servers
+    where ${buildNameCondition(sql, 'server', names)}`;

@@ -18,7 +18,7 @@ import {
 import { getCachedBot, renderBotReply } from '../../../http/api/bots/bots.ts';
 import { Bot } from '../../../http/api/bots/schema.ts';
 import { toExactInteger } from '../../../http/api/shared/convert.ts';
-import type { BotProfile } from '../../../storage/catalogue/bots/bots.ts';
+import type { BotProfile } from '../../../storage/catalogue/shared/profiles.ts';
 import { pluck } from '../../support/pluck.ts';
 import { refOf } from '../../support/refs.ts';
 

@@ -4,18 +4,17 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { findBots } from '../../../storage/catalogue/bots/bots.ts';
 import {
   type Catalogue,
   computeProfileBytesMax,
   createCatalogue,
 } from '../../../storage/catalogue/catalogue.ts';
-import { findServers } from '../../../storage/catalogue/lists/servers.ts';
 import {
   createRowCache,
   createSnapshots,
   type RowCacheOptions,
 } from '../../../storage/catalogue/shared/cache.ts';
+import { findBots, findServers } from '../../../storage/catalogue/shared/profiles.ts';
 import { pluck } from '../../support/pluck.ts';
 import { addBot, addServer, addTeam, addUser, openDirectory } from './directory.ts';
 
