@@ -7,7 +7,7 @@
 import { statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { formatCounted } from '../../http/operator/page/format.ts';
-import { countLines, exportSnapshot, type Sink } from '../../storage/export/export.ts';
+import { countLines, exportDirectory, type Sink } from '../../storage/export/export.ts';
 import { countHistoryRows, exportHistory } from '../../storage/export/history.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
@@ -22,7 +22,7 @@ export interface Exporter {
 
 export const directoryExporter: Exporter = {
   count: countLines,
-  write: (sql, sink, onProgress) => exportSnapshot(sql, sink, { onProgress }),
+  write: (sql, sink, onProgress) => exportDirectory(sql, sink, { onProgress }),
 };
 
 export const createHistoryExporter = (csv: boolean): Exporter => ({

@@ -1,8 +1,8 @@
 /**
  * Writes the whole directory as lines of the import format, page by page in bounded memory.
  *
- * Reads SQL only, so counts that are not flushed yet are missing. Each page is one short statement;
- * `exportSnapshot` reads all pages from one snapshot of the database.
+ * Reads SQL only, so counts that are not flushed yet are missing. Each page is one short statement, and all
+ * are read from one snapshot of the database.
  */
 
 import { totalsFields } from '../import/directory.ts';
@@ -22,31 +22,25 @@ export type Sink = (text: string) => Promise<void>;
 const pageRowsDefault = 500;
 
 /**
- * Sends the export to `sink` in chunks of whole lines. Resolves to the number of lines. A change made
- * during the export may be in some pages and not in others; for a consistent export, pass a transaction or
- * use `exportSnapshot`.
+ * Sends the export to `sink` in chunks of whole lines. Resolves to the number of lines. Uses one connection
+ * until the sink has received everything.
  */
-export const exportDirectory = async (
-  sql: Queryable,
+export const exportDirectory = (
+  sql: Sql,
   sink: Sink,
-  options: ExportOptions = {},
-): Promise<number> => {
-  let lines = 0;
-  for (const kind of Object.values(recordKinds)) {
-    for await (const page of readPages(sql, kind, options.pageRows ?? pageRowsDefault)) {
-      await sink(`${page.join('\n')}\n`);
-      lines += page.length;
-      options.onProgress?.(lines);
+  { pageRows = pageRowsDefault, onProgress }: ExportOptions = {},
+): Promise<number> =>
+  sql.begin('isolation level repeatable read read only', async (transaction) => {
+    let lines = 0;
+    for (const kind of Object.values(recordKinds)) {
+      for await (const page of readPages(transaction, kind, pageRows)) {
+        await sink(`${page.join('\n')}\n`);
+        lines += page.length;
+        onProgress?.(lines);
+      }
     }
-  }
-  return lines;
-};
-
-/** Exports one snapshot of the database. Uses one connection until the sink has received everything. */
-export const exportSnapshot = (sql: Sql, sink: Sink, options: ExportOptions = {}): Promise<number> =>
-  sql.begin('isolation level repeatable read read only', (transaction) =>
-    exportDirectory(transaction, sink, options),
-  ) as Promise<number>;
+    return lines;
+  }) as Promise<number>;
 
 /** Counts the rows of tables, however long that takes. */
 export const countRowsOf = (sql: Sql, tables: readonly string[]): Promise<number> =>

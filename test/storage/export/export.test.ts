@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { fields } from '../../../engine/entity/fields.ts';
 import { refusedInNames } from '../../../engine/rules/text.ts';
 import { readDemoLines } from '../../../ops/demo/demo.ts';
-import { countLines, exportSnapshot } from '../../../storage/export/export.ts';
+import { countLines, exportDirectory } from '../../../storage/export/export.ts';
 import { inspectEntity } from '../../../storage/export/inspect.ts';
 import { importLines } from '../../../storage/import/import.ts';
 import { fullTotals } from '../../support/field-values.ts';
@@ -340,7 +340,7 @@ test('pages of any size have each record once', async () => {
     const sink = async (chunk: string) => {
       text += chunk;
     };
-    const lines = await exportSnapshot(store.sql, sink, { pageRows });
+    const lines = await exportDirectory(store.sql, sink, { pageRows });
     assert.is(text, whole);
     assert.is(lines, 10);
   }
