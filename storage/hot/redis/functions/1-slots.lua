@@ -369,19 +369,18 @@ local function callChunked(command, key, arguments, count)
   return sum
 end
 
--- Reads the packed slots of many addresses; false where the store has none.
-local function readSlots(stem, addresses)
-  local count = #addresses
+-- Reads the values of many names in a hash; false where it has none.
+local function readFields(key, names)
+  local count = #names
   if count <= chunkMax then
-    return count == 0 and {} or call('HMGET', stem .. 'e', unpack(addresses))
+    return count == 0 and {} or call('HMGET', key, unpack(names))
   end
-  local slots = {}
+  local values = {}
   for first = 1, count, chunkMax do
-    local last = min(first + chunkMax - 1, count)
-    local part = call('HMGET', stem .. 'e', unpack(addresses, first, last))
+    local part = call('HMGET', key, unpack(names, first, min(first + chunkMax - 1, count)))
     for index = 1, #part do
-      slots[first + index - 1] = part[index]
+      values[first + index - 1] = part[index]
     end
   end
-  return slots
+  return values
 end

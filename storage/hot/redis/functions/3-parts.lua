@@ -138,15 +138,7 @@ function parts.readMany(work, key, ids)
   if #ids == 1 and not written then
     return { call('HGET', key, ids[1]) }
   end
-  local values = {}
-  if not (written and written.dropped) then
-    for first = 1, #ids, chunkMax do
-      local chunk = call('HMGET', key, unpack(ids, first, min(first + chunkMax - 1, #ids)))
-      for index = 1, #chunk do
-        values[first + index - 1] = chunk[index]
-      end
-    end
-  end
+  local values = written and written.dropped and {} or readFields(key, ids)
   for index = 1, written and #ids or 0 do
     local value = written.values[ids[index]]
     if value ~= nil then

@@ -50,7 +50,7 @@ end
 
 local function peekEntities(parts, stem, room)
   local addresses = room > 0 and call('ZRANGE', stem .. 'd', 0, room - 1) or {}
-  local slots = readSlots(stem, addresses)
+  local slots = readFields(stem .. 'e', addresses)
   local generation = pack(tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0))
   local count = #parts
   for index, address in ipairs(addresses) do

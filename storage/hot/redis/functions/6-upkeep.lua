@@ -23,7 +23,7 @@ local function markSlotsFlushed(stem, receipt, generation)
   for number = 1, receipt[2] do
     addresses[number] = receipt[number * 5 - 2]
   end
-  local packed = readSlots(stem, addresses)
+  local packed = readFields(stem .. 'e', addresses)
   for number, address in ipairs(addresses) do
     local slot = slots[address] or openSlot(address, packed[number])
     slots[address] = slot
