@@ -123,10 +123,11 @@ export const openUndoable = async (open: (undo: Undo) => Promise<OpenStores>): P
 };
 
 /** A store that could not be closed may still write: then the folder stays locked until the process ends. */
-const unlockAfterAll =
-  ({ release }: { readonly release: () => Promise<void> | void }) =>
-  (isClean: boolean): Promise<void> | void =>
-    isClean ? release() : undefined;
+const lockFolder = async (config: StoresConfig, options: StoresOptions, undo: Undo): Promise<void> => {
+  const lock = await lockDataDirectory(config.dataDir, options.onLockLost);
+  undo.push((isClean) => (isClean ? lock.release() : undefined));
+  await options.beforeOpening?.();
+};
 
 const explainFor =
   ({ dataDir }: StoresConfig) =>
@@ -192,9 +193,7 @@ const tooFewDescriptors =
 /** Opens the hot store first, whose format an older version refuses. */
 const openEmbedded: OpenAll = async (config, options, undo) => {
   const { dataDir } = config;
-  const lock = await lockDataDirectory(dataDir, options.onLockLost);
-  undo.push(unlockAfterAll(lock));
-  await options.beforeOpening?.();
+  await lockFolder(config, options, undo);
   if (!canOpenFiles(descriptorsMin)) throw new Error(tooFewDescriptors);
   const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
   const { markAdopted, isOldFolder, restoreOldFolder } = await import('./embedded/adopt.ts');
@@ -229,9 +228,7 @@ const lostToAnother = 'another process has taken the database of DATABASE_URL ov
 /** Opens LMDB beside a Postgres server. */
 const openAlone: OpenAll = async (config, options, undo) => {
   const { dataDir, databaseUrl } = config;
-  const lock = await lockDataDirectory(dataDir, options.onLockLost);
-  undo.push(unlockAfterAll(lock));
-  await options.beforeOpening?.();
+  await lockFolder(config, options, undo);
   const { hasDirectory } = await import('./backup/embedded.ts');
   if (hasDirectory(dataDir)) throw new Error(describeEmbedded(dataDir));
   const { onWarning, onStoreChange = () => undefined, onLost = onWarning, silenceMaxMs } = options;

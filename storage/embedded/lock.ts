@@ -7,10 +7,7 @@ import { type FileLock, readOwner, readText, takeLock } from './lock-file.mjs';
 
 /** Another process uses the folder, or it cannot be locked; the message is for the operator. */
 export class DataLocked extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'DataLocked';
-  }
+  override readonly name = 'DataLocked';
 }
 
 const toLockPath = (directory: string): string => join(directory, 'lock');

@@ -5,7 +5,7 @@
 import Type, { type TOptional, type TSchema } from 'typebox';
 import { limits, statsIntegerMax } from '../../engine/limits.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';
-import { isVisiblyLong, refusedInNames } from '../../engine/rules/text.ts';
+import { countCodePoints, isVisiblyLong, refusedInNames } from '../../engine/rules/text.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
 import { formatTexts } from '../sql/client.ts';
 
@@ -134,8 +134,7 @@ const checked = (
 const codePointsWithin = (text: string, min: number, max: number): boolean => {
   if (text.length < min) return false;
   if (text.length <= max && text.length >= min * 2) return true;
-  let count = 0;
-  for (const _ of text) count++;
+  const count = countCodePoints(text);
   return count >= min && count <= max;
 };
 

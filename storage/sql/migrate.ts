@@ -23,10 +23,7 @@ const contractPrefix = 'contract-';
 
 /** A schema that this version cannot work with; the message is for the operator. */
 export class SchemaError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'SchemaError';
-  }
+  override readonly name = 'SchemaError';
 }
 
 interface SchemaFile {
