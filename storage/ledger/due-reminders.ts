@@ -7,7 +7,7 @@
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import type { OutboxVote } from '../../engine/ports.ts';
-import { formatNumbers, formatTexts, type Queryable } from '../sql/client.ts';
+import { type Fragment, formatNumbers, formatTexts, type Queryable } from '../sql/client.ts';
 
 /** Makes reminders due for votes that reach the ledger. A repeated flush makes none due again. */
 export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[]): Promise<void> => {
@@ -32,7 +32,7 @@ export const markDueByVotes = async (sql: Queryable, votes: readonly OutboxVote[
 };
 
 /** Makes the waiting reminders due that a join and a condition select. */
-const markDue = (sql: Queryable, selection: ReturnType<Queryable>): Promise<unknown> => sql`
+const markDue = (sql: Queryable, selection: Fragment): Promise<unknown> => sql`
   with locked as (
     select reminders.incarnation, reminders.user_id from reminders ${selection}
       and reminders.due_at_ms is not null

@@ -30,6 +30,8 @@ export type Sql = postgres.Sql<SqlTypes>;
 export type Transaction = postgres.TransactionSql<SqlTypes>;
 /** Runs statements: a pool or a transaction. */
 export type Queryable = postgres.ISql<SqlTypes>;
+/** A part of a statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /** Two pools over the same connections, each with a queue of its own in the admission. */
 export interface Pool {
@@ -250,7 +252,7 @@ export const buildRows = <Row extends object>(
   sql: Queryable,
   rows: readonly Row[],
   columns: { readonly [Name in keyof Row]?: ColumnType },
-): ReturnType<Queryable> => {
+): Fragment => {
   const arrays = Object.entries<ColumnType>(columns as Record<string, ColumnType>).map(([name, type]) => {
     const values = rows.map((row) => (row as Record<string, string | number | null>)[name] ?? 'null');
     const isText = type === 'text' || type === 'uuid' || type === 'timestamptz';

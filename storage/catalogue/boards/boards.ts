@@ -15,11 +15,10 @@ import {
 } from '../../../engine/rules/boards.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import type { StepOptions } from '../../history/steps.ts';
-import { formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
+import { type Fragment, formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { createSnapshots, type Snapshots } from '../shared/cache.ts';
 import {
-  type Fragment,
   type IndexBotRow,
   type IndexServerRow,
   listedTypes,

@@ -8,8 +8,7 @@
  */
 import { toHalfLives } from '../../../engine/rules/boards.ts';
 import type { StepOptions } from '../../history/steps.ts';
-import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
-import type { Fragment } from '../shared/index-rows.ts';
+import type { Fragment, Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { type IncarnationRange, runInRanges } from './ranges.ts';
 import { dayMs } from './scores.ts';
 

@@ -7,9 +7,8 @@
  * out.
  */
 import type { StepOptions } from '../../history/steps.ts';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import type { Fragment, Queryable, Sql } from '../../sql/client.ts';
 import { readValue } from '../../sql/rows.ts';
-import type { Fragment } from '../shared/index-rows.ts';
 import { runInRanges } from './ranges.ts';
 
 /** The wait after a reset. */

@@ -5,8 +5,7 @@
  * last flushed and from what board_listings remembers.
  */
 import { type BoardName, type RankedKind, toHalfLives } from '../../../engine/rules/boards.ts';
-import type { Queryable } from '../../sql/client.ts';
-import type { Fragment } from '../shared/index-rows.ts';
+import type { Fragment, Queryable } from '../../sql/client.ts';
 import { buildDowntimes, buildUptime, type CheckRules } from './uptime.ts';
 
 export interface DueBoard {

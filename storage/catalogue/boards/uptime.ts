@@ -6,8 +6,7 @@
  */
 import type { UptimeRules } from '../../../engine/entity/items.ts';
 import { limits } from '../../../engine/limits.ts';
-import type { Queryable } from '../../sql/client.ts';
-import type { Fragment } from '../shared/index-rows.ts';
+import type { Fragment, Queryable } from '../../sql/client.ts';
 
 /** Downtimes are read from SQL, as nodes do when they start. */
 export type CheckRules = Pick<UptimeRules, 'checkMs' | 'freshMs'>;

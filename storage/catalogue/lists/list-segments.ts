@@ -7,6 +7,7 @@
  */
 import {
   buildRows,
+  type Fragment,
   type Queryable,
   retrySerializable,
   type Sql,
@@ -21,7 +22,7 @@ export type ListName = 'bots' | 'servers' | 'packs';
 interface ListSource {
   readonly table: string;
   readonly id: string;
-  readonly listed: (sql: Queryable) => ReturnType<Queryable>;
+  readonly listed: (sql: Queryable) => Fragment;
 }
 const sources: Readonly<Record<ListName, ListSource>> = {
   bots: { table: 'bots', id: 'bot_id', listed: (sql) => sql`type in ('approved', 'certified')` },

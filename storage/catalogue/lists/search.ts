@@ -12,11 +12,11 @@ import { type EntityKind, entityKinds, type Target } from '../../../engine/ids.t
 import { type Edition, type RankedKind, rankedKinds } from '../../../engine/rules/boards.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { createSemaphore } from '../../../engine/tools/semaphore.ts';
-import { formatNumbers, type Sql } from '../../sql/client.ts';
+import { type Fragment, formatNumbers, type Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { hasRow, readFlag } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
-import type { Fragment, IndexRow } from '../shared/index-rows.ts';
+import type { IndexRow } from '../shared/index-rows.ts';
 
 export type SearchSort = 'votes' | 'clicks' | 'growth' | 'new' | 'name';
 

@@ -6,10 +6,10 @@
  * outcome and end change.
  */
 
-import type { Queryable, Sql } from '../../sql/client.ts';
+import type { Fragment, Queryable, Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { readValue } from '../../sql/rows.ts';
-import { type ListPage, readPage, type StatementPart } from './pages.ts';
+import { type ListPage, readPage } from './pages.ts';
 
 export interface AuditRequest {
   /** The name of the operator; `''` in records of versions that did not store it. */
@@ -37,7 +37,7 @@ export interface AuditFilter {
   readonly target?: string | undefined;
 }
 
-const buildFilter = (sql: Sql, { operator, operation, target }: AuditFilter): StatementPart | undefined => {
+const buildFilter = (sql: Sql, { operator, operation, target }: AuditFilter): Fragment | undefined => {
   const conditions = [
     ...(operator === undefined ? [] : [sql`operator = ${operator}`]),
     ...(operation === undefined ? [] : [sql`starts_with(operation || ' ', ${`${operation} `})`]),

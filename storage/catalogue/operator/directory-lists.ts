@@ -7,11 +7,11 @@
  * their bytes, as those indexes do.
  */
 import { foldTargetId } from '../../../engine/ids.ts';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import type { Fragment, Queryable, Sql } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import type { BanKind } from '../people/people-edits.ts';
 import type { ListingType } from '../shared/listings.ts';
-import { buildPage, type ListPage, type ListSource, readPage, type StatementPart } from './pages.ts';
+import { buildPage, type ListPage, type ListSource, readPage } from './pages.ts';
 
 /** Pages count from 1. An empty `search` lists all; other filters apply where they are not `null`. */
 interface ListRequest {
@@ -27,12 +27,12 @@ interface DirectoryList {
   readonly foldId?: (id: string) => string;
   /** Default: the column `name` of the table itself. */
   readonly names?: { readonly table: string; readonly key: string; readonly column: string };
-  readonly columns: StatementPart;
+  readonly columns: Fragment;
   /** Default: by the key. */
-  readonly order?: StatementPart;
+  readonly order?: Fragment;
   /** Joins and a condition on the table, which the statement calls by its own name. */
-  readonly joins?: StatementPart;
-  readonly where?: StatementPart | undefined;
+  readonly joins?: Fragment;
+  readonly where?: Fragment | undefined;
 }
 
 /** Names that one search looks at; a longer prefix finds the others. */

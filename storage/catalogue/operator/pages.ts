@@ -4,7 +4,7 @@
  * Counting stops at `countedMax`, so that a page of a list costs the same whatever its length; beyond it the
  * planner's estimate, or "at least", says enough.
  */
-import type { Queryable, Sql } from '../../sql/client.ts';
+import type { Fragment, Queryable, Sql } from '../../sql/client.ts';
 
 /** How exact `total` is. */
 export type TotalIs = 'exact' | 'about' | 'at_least';
@@ -23,14 +23,12 @@ export const countedMax = 10_000;
 export const buildPage = (sql: Queryable, page: number, rows = rowsPerPage) =>
   sql`limit ${rows} offset ${(page - 1) * rows}`;
 
-export type StatementPart = ReturnType<typeof buildPage>;
-
 export interface ListSource {
   /** The statement that reads the rows in their order, without a limit. */
-  readonly select: StatementPart;
+  readonly select: Fragment;
   readonly table: string;
   /** The condition of the statement, if it has one. */
-  readonly where?: StatementPart | undefined;
+  readonly where?: Fragment | undefined;
   /** `rowsPerPage` if absent. */
   readonly rowsMax?: number;
 }

@@ -10,10 +10,16 @@ import type { EntityKind, Target } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { lockTotals } from '../../ledger/totals.ts';
 import { buildFoundColumns, type FoundVote, restoreVotes, voidVotes } from '../../ledger/void-votes.ts';
-import { buildRows, type Queryable, runTransaction, type Sql, type Transaction } from '../../sql/client.ts';
+import {
+  buildRows,
+  type Fragment,
+  type Queryable,
+  runTransaction,
+  type Sql,
+  type Transaction,
+} from '../../sql/client.ts';
 import { locks } from '../../sql/locks.ts';
 import { readNumber } from '../../sql/rows.ts';
-import type { StatementPart } from './pages.ts';
 import type { PlanQuery, VoidPlan } from './void-plans.ts';
 import { buildVoteFilter } from './vote-list.ts';
 
@@ -52,7 +58,7 @@ export const fillPlan = async (
 };
 
 /** Builds the condition of a plan. The origins lead to votes by their whole key. */
-const buildCondition = (sql: Queryable, query: PlanQuery): StatementPart => {
+const buildCondition = (sql: Queryable, query: PlanQuery): Fragment => {
   const { target_type: kind, target_id: id, user, since, before } = query;
   const { address_hash: address, network_hash: network, flags } = query;
   const where = buildVoteFilter(sql, { kind, id, user, since, before });

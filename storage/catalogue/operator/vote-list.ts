@@ -5,9 +5,9 @@
  * are missing until they are flushed. Read only.
  */
 import type { EntityKind } from '../../../engine/ids.ts';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import type { Fragment, Queryable, Sql } from '../../sql/client.ts';
 import type { VoteRow } from '../votes/votes.ts';
-import { buildPage, type ListPage, readWithTotal, type StatementPart } from './pages.ts';
+import { buildPage, type ListPage, readWithTotal } from './pages.ts';
 
 /** Only votes that match all that is given. */
 export interface VoteFilter {
@@ -20,14 +20,14 @@ export interface VoteFilter {
 }
 
 /** As in votes.ts, the empty string keeps the planner from the target's index where a user is given. */
-const buildKind = (sql: Queryable, user: string | undefined): StatementPart =>
+const buildKind = (sql: Queryable, user: string | undefined): Fragment =>
   user === undefined ? sql`target_type` : sql`target_type || ''`;
 
 /** Builds the condition on `votes`, or on a view of them. */
 export const buildVoteFilter = (
   sql: Queryable,
   { kind, id, user, since, before }: VoteFilter,
-): StatementPart => sql`
+): Fragment => sql`
   where true
   ${kind === undefined ? sql`` : sql`and ${buildKind(sql, user)} = ${kind}`}
   ${id === undefined ? sql`` : sql`and target_id = ${id}`}

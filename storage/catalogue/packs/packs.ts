@@ -5,11 +5,10 @@
  * server is missing from the rows but stays in the pack's ids.
  */
 import { foldTargetId } from '../../../engine/ids.ts';
-import type { Queryable } from '../../sql/client.ts';
+import type { Fragment, Queryable } from '../../sql/client.ts';
 import { readFirst } from '../../sql/rows.ts';
 import {
   buildIdList,
-  type Fragment,
   type IndexBotRow,
   type IndexServerRow,
   selectIndexBots,

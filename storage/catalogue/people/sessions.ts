@@ -6,10 +6,9 @@
  */
 import type { TokenKind } from '../../../engine/rules/token.ts';
 import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
-import { formatTexts, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
+import { type Fragment, formatTexts, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
 import { hasRow, readColumn, readFlag } from '../../sql/rows.ts';
-import type { Fragment } from '../shared/index-rows.ts';
 import { listingKeys } from '../shared/listings.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 import { selectOwner } from '../shared/permissions.ts';

@@ -6,11 +6,8 @@
  * strings.
  */
 import type { PresenceStatus } from '../../../engine/entity/state.ts';
-import type { Queryable } from '../../sql/client.ts';
+import type { Fragment, Queryable } from '../../sql/client.ts';
 import { buildPersonColumn, type PersonRow } from './people.ts';
-
-/** A part of an SQL statement. */
-export type Fragment = ReturnType<Queryable>;
 
 /** What short rows of bots and servers have in common. */
 export interface IndexRow {

@@ -2,7 +2,7 @@
  * Counted segments of an order in SQL. Each has the key of its low end and the number of its rows: adding
  * these numbers finds any position without reading all rows. The caller keeps other writers out.
  */
-import type { Queryable, Transaction } from '../../sql/client.ts';
+import type { Fragment, Queryable, Transaction } from '../../sql/client.ts';
 
 export interface Segments {
   readonly table: 'list_segments' | 'voter_segments';
@@ -12,7 +12,7 @@ export interface Segments {
   /** The column of the low end that sorts segments with one `low_at`. */
   readonly low: 'low_id' | 'low_itag';
   /** Builds the query of all rows in the order: `at` and `id`. */
-  readonly rows: (sql: Queryable) => ReturnType<Queryable>;
+  readonly rows: (sql: Queryable) => Fragment;
   /** Rows of a new segment; one with twice as many is cut. */
   readonly size: number;
 }

@@ -4,10 +4,9 @@
  * Profiles have no counters: those come from the engine.
  */
 
-import type { Queryable } from '../../sql/client.ts';
+import type { Fragment, Queryable } from '../../sql/client.ts';
 import { readValue } from '../../sql/rows.ts';
 import {
-  type Fragment,
   type IndexBotRow,
   type IndexServerRow,
   selectIndexBots,
