@@ -125,7 +125,12 @@ export const guardSql = (sql: Sql, guard: Guard): Sql => wrapSql(sql, (_kind, wo
 
 /** Wraps a pool so that its work waits in one queue of the admission. */
 export const admitSql = (sql: Sql, admission: Admission, line: Line): Sql =>
-  wrapSql(sql, (kind, work) => admission.admit(line, kind, () => repeatUnsent(work)));
+  wrapSql(sql, (kind, work) =>
+    admission.admit(line, kind, () => {
+      const running = repeatUnsent(work);
+      return kind === 'statement' ? running.then(dropHoles) : running;
+    }),
+  );
 
 /**
  * Runs work, and once more if it failed with the last words of a lost connection. The driver (3.4.9) keeps
@@ -138,6 +143,18 @@ const repeatUnsent = <Result>(work: () => PromiseLike<Result>): Promise<Result> 
     if ((error as { severity?: string } | null)?.severity === 'FATAL') return work();
     throw error;
   });
+
+/**
+ * Removes the holes before the rows of a statement. The driver (3.4.9) goes on counting the rows of a
+ * statement that failed, or lost its connection, after its first rows: those of the next one come after as
+ * many holes. Within a transaction none do, because `begin` and `rollback` set the count back.
+ */
+const dropHoles = <Result>(rows: Result): Result => {
+  if (!Array.isArray(rows) || rows.length === 0 || 0 in rows) return rows;
+  const first = rows.findIndex((row) => row !== undefined);
+  rows.splice(0, first);
+  return rows;
+};
 
 const wrapSql = (sql: Sql, pass: Pass): Sql =>
   new Proxy(sql, {
@@ -301,7 +318,8 @@ const run = async (transaction: Transaction, task: Task, connection: ConnectionS
 /** Never settles. The caller's promise no longer depends on this one, so it is garbage-collected. */
 const createPendingForever = (): Promise<never> => new Promise(() => {});
 
-const isConnectionLoss = (error: unknown): boolean =>
+/** Whether a statement or transaction failed because its connection ended, or was never made. */
+export const isConnectionLoss = (error: unknown): boolean =>
   toStorageError('transaction', error).reason === 'unreachable';
 
 /** Throws on statements of a transaction whose connection was lost. */

@@ -5,7 +5,8 @@
  * So a migration creates them only while their tables are small, and `buildSearchIndexes` creates the missing
  * ones beside the running nodes, one node at a time. Until then a search or board reads its whole table.
  */
-import type { Queryable, Sql } from './client.ts';
+import type { ReservedSql } from 'postgres';
+import { isConnectionLoss, type Queryable, type Sql } from './client.ts';
 import { toStorageError } from './errors.ts';
 import { locks } from './locks.ts';
 import { hasRow, readFlag, readValue } from './rows.ts';
@@ -60,8 +61,33 @@ const fillSearch = async (sql: Queryable): Promise<void> => {
 
 /** Whether the extension is there, or can be created by this role. */
 const hasTrigrams = async (sql: Queryable): Promise<boolean> => {
-  await sql`create extension if not exists pg_trgm`.catch(() => null);
+  await sql`create extension if not exists pg_trgm`.catch((error: unknown) => {
+    if (isConnectionLoss(error)) throw error;
+  });
   return hasRow(sql`select from pg_extension where extname = 'pg_trgm'`);
+};
+
+/** Builds on a session that no other work uses. Resolves to the number of indexes created. */
+const build = async (session: Sql): Promise<number> => {
+  if (!(await readFlag(session`select pg_try_advisory_lock(${locks.searchIndexes})`))) return 0;
+  await session`
+    select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
+  const missing = await findMissing(session);
+  if (missing.has('search_new')) await fillSearch(session);
+  if (missing.has('search_words') && !(await hasTrigrams(session))) missing.delete('search_words');
+  for (const { name, on } of indexes.filter((index) => missing.has(index.name))) {
+    await session.unsafe(`drop index concurrently if exists ${name}`);
+    await session.unsafe(`create index concurrently ${name} on ${on}`);
+  }
+  return missing.size;
+};
+
+/** Sets the session back to what other work expects. */
+const giveBack = async (session: ReservedSql): Promise<void> => {
+  await session`reset statement_timeout`;
+  await session`reset lock_timeout`;
+  await session`select pg_advisory_unlock_all()`;
+  session.release();
 };
 
 /**
@@ -73,24 +99,13 @@ export const buildSearchIndexes = async (sql: Sql): Promise<number> => {
     if ((await findMissing(sql)).size === 0) return 0;
     // One session for all: the time-outs are set on it, and an index cannot be built in a transaction.
     const session = await sql.reserve();
-    try {
-      if (!(await readFlag(session`select pg_try_advisory_lock(${locks.searchIndexes})`))) return 0;
-      await session`
-        select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
-      const missing = await findMissing(session);
-      if (missing.has('search_new')) await fillSearch(session);
-      if (missing.has('search_words') && !(await hasTrigrams(session))) missing.delete('search_words');
-      for (const { name, on } of indexes.filter((index) => missing.has(index.name))) {
-        await session.unsafe(`drop index concurrently if exists ${name}`);
-        await session.unsafe(`create index concurrently ${name} on ${on}`);
-      }
-      return missing.size;
-    } finally {
-      await session`reset statement_timeout`;
-      await session`reset lock_timeout`;
-      await session`select pg_advisory_unlock_all()`;
-      session.release();
-    }
+    const built = await build(session).catch(async (error: unknown) => {
+      // A statement on a lost connection ends the process, and the driver has taken that connection back.
+      if (!isConnectionLoss(error)) await giveBack(session);
+      throw error;
+    });
+    await giveBack(session);
+    return built;
   } catch (error) {
     throw toStorageError('buildSearchIndexes', error);
   }

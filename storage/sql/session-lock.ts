@@ -24,6 +24,8 @@ interface LockState extends SessionLockOptions {
   readonly sql: postgres.Sql;
   released: boolean;
   taking: boolean;
+  /** The connection has ended since the lock was last asked for. */
+  lost: boolean;
 }
 
 /**
@@ -54,10 +56,11 @@ const retake = async (state: LockState): Promise<void> => {
   if (state.taking) return;
   state.taking = true;
   while (!state.released) {
+    state.lost = false;
     const taken = await tryLock(state.sql).catch(() => false);
     const isOurs = await state.isHolder().catch(() => null);
     if (isOurs === false) return state.onLost();
-    if (taken && isOurs === true) break;
+    if (taken && isOurs === true && !state.lost) break;
     await pause(retryMs, null, { ref: false });
   }
   state.taking = false;
@@ -71,9 +74,12 @@ export const takeSessionLock = async (url: string, options: SessionLockOptions) 
     fetch_types: false,
     max_lifetime: null,
     connection: { application_name: 'rollcall lock' },
-    onclose: () => void (state.released || retake(state)),
+    onclose: () => {
+      state.lost = true;
+      if (!state.released) void retake(state);
+    },
   });
-  const state: LockState = { ...options, sql, released: false, taking: true };
+  const state: LockState = { ...options, sql, released: false, taking: true, lost: false };
   try {
     await waitForLock(sql);
   } catch (error) {

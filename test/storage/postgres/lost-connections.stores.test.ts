@@ -1,0 +1,107 @@
+/**
+ * Single connections to Postgres that end at a bad moment: what the next work on them gets, and work that
+ * has a connection for itself.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { connectSql, type Sql } from '../../../storage/sql/client.ts';
+import { asStorage } from '../../../storage/sql/errors.ts';
+import { migrate } from '../../../storage/sql/migrate.ts';
+import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
+import { openServerSql } from '../../../storage/sql/server.ts';
+import { takeSessionLock } from '../../../storage/sql/session-lock.ts';
+import { startPostgres } from '../../support/postgres-server.ts';
+import { until } from '../../support/until.ts';
+import { reasonOf } from '../ledger/contract.ts';
+
+const test = suite('lost connections to postgres');
+const server = await startPostgres();
+const admin = connectSql(await server.database('admin'));
+test.after(async () => {
+  await admin.end();
+  await server.close();
+});
+
+const endOf = (statement: Promise<unknown>): Promise<string> =>
+  reasonOf(asStorage('statement', () => statement));
+/** Runs a statement on each connection of a pool at once. */
+const onEach = <Result>(run: () => Promise<Result>): Promise<Result[]> =>
+  Promise.all(Array.from({ length: 10 }, run));
+/** Ends the connections whose statement matches, once there are so many. */
+const endSessions = async (statement: RegExp, count: number): Promise<void> => {
+  const found = () => admin<{ pid: number }[]>`
+    select pid from pg_stat_activity where query ~ ${statement.source} and pid <> pg_backend_pid()`;
+  await until('the statements run', async () => (await found()).length === count);
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity
+    where query ~ ${statement.source} and pid <> pg_backend_pid()`;
+};
+const readOnes = async (sql: Sql): Promise<unknown[]> =>
+  (await onEach(async () => [...(await sql<{ one: number }[]>`select 1 as one`)])).flat();
+const ones = Array.from({ length: 10 }, () => ({ one: 1 }));
+
+test('after a statement that failed behind its first rows the next one has all rows', async () => {
+  const { sql, close } = await openServerSql(await server.database('cut_short'));
+  const ends = await onEach(() => endOf(sql`select 1 / (1000 - n) from generate_series(1, 2000) as n`));
+  assert.equal([...new Set(ends)], ['row not_applied']);
+
+  assert.equal(await readOnes(sql), ones);
+  await close();
+});
+
+test('after a connection that ended behind the first rows the next statement has all rows', async () => {
+  const { sql, getLastError, close } = await openServerSql(await server.database('broken_off'));
+  const cut = onEach(() =>
+    endOf(sql`
+      select n, case when n = 5000 then pg_sleep(60)::text end from generate_series(1, 9000) as n`),
+  );
+  await endSessions(/pg_sleep/, 10);
+  assert.equal([...new Set(await cut)], ['unreachable unknown']);
+  await until('it is back', async () => getLastError() === null);
+
+  assert.equal(await readOnes(sql), ones);
+  await close();
+});
+
+test('a connection that is lost while it builds an index ends only the build', async () => {
+  const { sql, getLastError, close } = await openServerSql(await server.database('indexed'));
+  await migrate(sql);
+  await sql`drop index users_search`;
+  const building = sql.begin(async (transaction) => {
+    await transaction`lock table users in row exclusive mode`;
+    const built = reasonOf(buildSearchIndexes(sql));
+    await endSessions(/^create index concurrently/, 1);
+    return built;
+  });
+
+  assert.is(await building, 'unreachable unknown');
+  await until('it is back', async () => getLastError() === null);
+  assert.is(await buildSearchIndexes(sql), 1);
+  await close();
+});
+
+test('a session lock that is lost while it is taken again is taken once more', async () => {
+  const address = await server.database('taken_again');
+  const sql = connectSql(address);
+  const endLock = () => admin`
+    select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'rollcall lock'`;
+  const countLocks = async (): Promise<number> =>
+    (await admin`select from pg_locks where locktype = 'advisory' and granted`).length;
+  let checks = 0;
+  const isHolder = async (): Promise<boolean> => {
+    checks += 1;
+    if (checks > 1) return true;
+    await endLock();
+    await until('the lock is free', async () => (await countLocks()) === 0);
+    return true;
+  };
+  const lock = await takeSessionLock(address, { isHolder, onLost: () => {} });
+  assert.is(await countLocks(), 1);
+
+  await endLock();
+  await until('it was lost twice', () => checks > 0);
+  await until('it has the lock', async () => (await countLocks()) === 1);
+  await lock.release();
+  await sql.end();
+});
+
+test.run();
