@@ -21,6 +21,9 @@ export interface RedisCommandsOptions {
   readonly onError: (error: Error) => void;
 }
 
+/** A connection without any answer for this long is replaced: a firewall may have forgotten it. */
+const silenceMaxMs = 2_000;
+
 const notSent = /isn't writeable|isn't ready|Failed to refresh slots|Connection is closed/;
 
 const buildConnectionOptions = ({ timeoutMs }: RedisCommandsOptions): RedisOptions => ({
@@ -28,6 +31,7 @@ const buildConnectionOptions = ({ timeoutMs }: RedisCommandsOptions): RedisOptio
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   commandTimeout: timeoutMs,
+  socketTimeout: silenceMaxMs,
   connectTimeout: 2_000,
   // While Redis loads its data, retry after this time instead of the time that Redis estimates.
   maxLoadingRetryTime: 1_000,

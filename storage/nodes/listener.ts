@@ -39,6 +39,19 @@ const silenceMaxMs = 3_000;
 
 const socket = { connectTimeout: 2_000, socketTimeout: silenceMaxMs, reconnectStrategy: computeRetryDelayMs };
 
+/** Repeats the start: the client subscribes again by itself only to what it was once subscribed to. */
+const startAgainUntilDone = (
+  start: () => Promise<void>,
+  { onLost }: Pick<ListenerOptions, 'onLost'>,
+  isClosed: () => boolean,
+): void => {
+  start().catch((error: Error) => {
+    onLost(error);
+    if (isClosed()) return;
+    setTimeout(() => startAgainUntilDone(start, { onLost }, isClosed), computeRetryDelayMs(5)).unref();
+  });
+};
+
 const openSingle = (options: ListenerOptions, url: string): Listener => {
   const settings = { RESP: 3, emitInvalidate: true, disableOfflineQueue: true } as const;
   const client = createClient({ url, ...settings, pingInterval: pingEveryMs, socket });
@@ -49,11 +62,11 @@ const openSingle = (options: ListenerOptions, url: string): Listener => {
   );
   let closed = false;
   const start = async (): Promise<void> => {
-    await client.connect();
+    if (!client.isOpen) await client.connect();
     if (closed) client.destroy();
     else await client.subscribe([...options.channels], options.onMessage);
   };
-  start().catch(options.onLost);
+  startAgainUntilDone(start, options, () => closed);
   const read = async (key: string): Promise<StoredText> => {
     const [leftMs, text] = await Promise.all([client.pTTL(key), client.get(key)]);
     return { leftMs, text };
@@ -76,15 +89,11 @@ const openCluster = (options: ListenerOptions): Listener => {
   cluster.on('error', options.onLost);
   let closed = false;
   const start = async (): Promise<void> => {
-    await cluster.connect();
+    if (!cluster.isOpen) await cluster.connect();
     if (closed) cluster.destroy();
     else await cluster.subscribe([...options.channels], options.onMessage);
   };
-  const restart = (error: Error): void => {
-    options.onLost(error);
-    if (!closed) setTimeout(() => start().catch(restart), computeRetryDelayMs(5)).unref();
-  };
-  start().catch(restart);
+  startAgainUntilDone(start, options, () => closed);
   return {
     read: () => Promise.reject(new Error('on a Cluster, read through commands.ts')),
     close: () => {
