@@ -36,7 +36,7 @@ import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items
 import type { HotState, LazyState } from './entity/state.ts';
 import { computeVotesMax, computeWaitEndMs, selectWindow } from './entity/votes.ts';
 import { createDamageError, DomainError } from './errors.ts';
-import { deliverAdjustmentsOf, toFactsItem } from './flush/delivery.ts';
+import { type DeliveryRound, deliverAdjustmentsOf, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
 import { computeShard, type EntityKind, type EntityRef, type Shard, type Target, toAddress } from './ids.ts';
 import { limits } from './limits.ts';
@@ -67,6 +67,8 @@ export interface CommandCore extends Core {
   readonly computeVisitor: (clientAddress: string) => string;
   /** The outbox passed `outboxVotesHigh` and has not yet fallen to `outboxVotesLow`. */
   votesPaused: boolean;
+  /** The last round of deliveries of adjustments. */
+  lastDelivery: DeliveryRound;
 }
 
 export type Commands = Omit<Engine, 'start' | 'drain' | 'readHealth' | 'hasPendingChanges'>;

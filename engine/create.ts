@@ -14,7 +14,13 @@ import { createOutputGate, type OutputGate } from './commit/output-gate.ts';
 import type { Engine, EngineHealth } from './engine.ts';
 import type { CommitRules, Item, ShardVersion } from './entity/items.ts';
 import { computeLongestWaitMs } from './entity/votes.ts';
-import { awaitAll, deliverAdjustments, deliverEdits } from './flush/delivery.ts';
+import {
+  awaitAll,
+  type DeliveryRound,
+  deliverAdjustments,
+  deliverEdits,
+  emptyRound,
+} from './flush/delivery.ts';
 import { createFlusher, type Flusher } from './flush/flusher.ts';
 import { reconcileGenerations, renewGenerations, renewUnpublished } from './flush/generations.ts';
 import { describeFailure } from './flush/round.ts';
@@ -102,11 +108,15 @@ const wireParts = (parts: EngineParts): WiredEngine => {
     listShards: parts.flushShards ?? (() => null),
     onFlushed: (receipt) => adoptFlushed(registry, receipt),
     deliver: async () => {
-      if (!isDelivering(parts)) return 0;
+      if (!isDelivering(parts)) {
+        core.lastDelivery = emptyRound;
+        return 0;
+      }
       const delivery = toDeliveryParts(core);
       const edits = deliverEdits(delivery, clock.nowMs());
-      const [, adjusted] = await awaitAll([edits, deliverAdjustments(delivery)]);
-      return adjusted;
+      const [, round] = await awaitAll([edits, deliverAdjustments(delivery, core.lastDelivery)]);
+      core.lastDelivery = round;
+      return round.count;
     },
     reconcile: () => renewUnpublished(hot, ledger),
   });
@@ -126,6 +136,7 @@ const wireParts = (parts: EngineParts): WiredEngine => {
     newId,
     computeVisitor: createVisitorHasher(parts.visitorSecret),
     votesPaused: false,
+    lastDelivery: emptyRound,
   };
   return { parts, core, outputGate, flusher, stalenessPoller, phase: 'new' };
 };
@@ -194,6 +205,14 @@ const drain = async (wired: WiredEngine, deadlineMs: number): Promise<number> =>
   return unconfirmed;
 };
 
+const namedListingsMax = 3;
+
+const describeStuck = ({ stuck }: DeliveryRound): string => {
+  const named = stuck.slice(0, namedListingsMax).join(', ');
+  const more = stuck.length - namedListingsMax;
+  return `changes of past votes wait for the hot store: ${named}${more > 0 ? ` and ${more} more` : ''}`;
+};
+
 const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine): EngineHealth => {
   const notes: string[] = [];
   if (phase !== 'started') notes.push(phase === 'new' ? 'starting' : 'draining');
@@ -206,6 +225,7 @@ const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine
   const flushError = silentServers.length === 0 ? flusher.getLastError() : null;
   if (flushError !== null) notes.push(`flushing to SQL fails: ${flushError}`);
   if (core.votesPaused) notes.push('votes are refused until the outbox drains');
+  if (core.lastDelivery.stuck.length > 0) notes.push(describeStuck(core.lastDelivery));
   const hotStoreUp = failure === null && silentServers.length === 0;
   return { ready: phase === 'started' && hotStoreUp, hotStoreUp, notes };
 };

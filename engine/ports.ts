@@ -251,15 +251,15 @@ export interface EditLedger {
   markEditsSent(edits: readonly Edit[]): Promise<void>;
 }
 
-/** The adjustments of one listing, and of deleted listings with its id. */
-export interface AdjustmentScope extends Target {
+/** Which adjustments: those of one listing, and of deleted listings with its id; without a target all. */
+export interface AdjustmentScope extends Partial<Target> {
   /** Only those behind this id of the ledger. */
   readonly afterId?: number;
 }
 
 /** Decisions about past votes that the ledger must deliver to the hot store. */
 export interface AdjustmentLedger {
-  /** Adjustments that are not marked as delivered, oldest first; those of all listings without `scope`. */
+  /** Adjustments that are not marked as delivered, oldest first. */
   listAdjustments(limit: number, scope?: AdjustmentScope): Promise<readonly Adjustment[]>;
   markAdjustmentsDelivered(ids: readonly number[]): Promise<void>;
 }

@@ -199,13 +199,15 @@ const buildVoteEffects = (item: AdjustItem, lookups: Lookups): readonly Effect[]
   return effects;
 };
 
+/** Bounds a total: a change that is refused would stay open, and all later ones of its listing behind it. */
+const boundTotal = (total: number): number => Math.min(limits.counterMax, Math.max(0, total));
+
 const applyAdjust = (slot: CurrentSlot, item: AdjustItem, context: ApplyContext): ItemOutcome => {
   const { state } = slot;
   if (item.sequence <= state.adjustment) return keepSlot(slot, applied);
   if (item.sequence !== state.adjustment + 1) return keepSlot(slot, gap);
-  const upvotes = Math.max(0, state.upvotes + item.upvotes);
-  const downvotes = Math.max(0, state.downvotes + item.downvotes);
-  if (Math.max(upvotes, downvotes) > limits.counterMax) return keepSlot(slot, overflow);
+  const upvotes = boundTotal(state.upvotes + item.upvotes);
+  const downvotes = boundTotal(state.downvotes + item.downvotes);
   const releasedBeforeMs = Math.max(state.releasedBeforeMs, item.releaseBeforeMs);
   const adjusted = { ...state, upvotes, downvotes, releasedBeforeMs, adjustment: item.sequence };
   return {

@@ -23,9 +23,30 @@ export const awaitAll = async <Work extends readonly Promise<unknown>[] | []>(wo
   return Promise.all(work);
 };
 
-/** Delivers up to `limits.adjustmentsPerRound` open adjustments. Resolves to how many were acknowledged. */
-export const deliverAdjustments = async (parts: DeliveryParts): Promise<number> =>
-  deliverInOrder(parts, await parts.ledger.listAdjustments(limits.adjustmentsPerRound));
+/** What became of the open adjustments of one round. */
+export interface DeliveryRound {
+  /** How many were acknowledged. */
+  readonly count: number;
+  /** Listings with an adjustment that the store does not take, and its decision: `bot 77 (damaged)`. */
+  readonly stuck: readonly string[];
+  /** The next round begins behind this id of the ledger; 0 means with the oldest. */
+  readonly nextAfterId: number;
+}
+export const emptyRound: DeliveryRound = { count: 0, stuck: [], nextAfterId: 0 };
+
+/**
+ * Delivers up to `limits.adjustmentsPerRound` open adjustments from where the last round ended. So those that
+ * the store does not take, which stay open, keep no others waiting.
+ */
+export const deliverAdjustments = async (
+  parts: DeliveryParts,
+  { nextAfterId: afterId }: Pick<DeliveryRound, 'nextAfterId'> = emptyRound,
+): Promise<DeliveryRound> => {
+  const open = await parts.ledger.listAdjustments(limits.adjustmentsPerRound, { afterId });
+  const delivered = await deliverInOrder(parts, open);
+  const isLast = open.length < limits.adjustmentsPerRound;
+  return { ...delivered, nextAfterId: isLast ? 0 : (open.at(-1)?.id ?? 0) };
+};
 
 /**
  * Delivers all open adjustments of a listing, each once: an acknowledged one stays open until the flushed
@@ -42,17 +63,18 @@ export const deliverAdjustmentsOf = async (parts: DeliveryParts, target: Target)
 };
 
 /** Delivers adjustments, of each listing up to the first that the store does not take. */
-const deliverInOrder = async (parts: DeliveryParts, open: readonly Adjustment[]): Promise<number> => {
-  const stuck = new Set<number>();
+const deliverInOrder = async (parts: DeliveryParts, open: readonly Adjustment[]) => {
+  const stuck = new Map<number, string>();
   const delivered: number[] = [];
-  for (const adjustment of open) {
-    const incarnation = adjustment.item.target.incarnation;
-    if (stuck.has(incarnation)) continue;
-    if (await deliverAdjustment(parts, adjustment)) delivered.push(adjustment.id);
-    else stuck.add(incarnation);
+  for (const { id, item } of open) {
+    const { target } = item;
+    if (stuck.has(target.incarnation)) continue;
+    const decision = await parts.send(item);
+    if (isDelivered(decision)) delivered.push(id);
+    else stuck.set(target.incarnation, `${target.kind} ${target.id} (${decision.kind})`);
   }
   if (delivered.length > 0) await parts.ledger.markAdjustmentsDelivered(delivered);
-  return delivered.length;
+  return { count: delivered.length, stuck: [...stuck.values()] };
 };
 
 /** Creates the item that sends the facts of a ledger row to the store. */
@@ -78,8 +100,5 @@ export const deliverEdits = async ({ ledger, send }: DeliveryParts, nowMs: numbe
   await ledger.markEditsSent(edits);
 };
 
-/** Resolves to whether the store has the adjustment or never needs it (the incarnation is deleted). */
-const deliverAdjustment = async (parts: DeliveryParts, adjustment: Adjustment): Promise<boolean> => {
-  const decision = await parts.send(adjustment.item);
-  return decision.kind === 'applied' || decision.kind === 'forgotten';
-};
+/** Whether the store has the adjustment or never needs it (the incarnation is deleted). */
+const isDelivered = ({ kind }: Decision): boolean => kind === 'applied' || kind === 'forgotten';

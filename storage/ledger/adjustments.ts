@@ -51,19 +51,18 @@ const toAdjustment = (row: AdjustmentRow): Adjustment => {
   return { id: row.id, item: { kind: 'adjust', target, sequence: row.sequence, ...change } };
 };
 
-/** Reads open adjustments, oldest first; those of all listings without `scope`. */
+/** Reads open adjustments, oldest first. */
 export const selectOpenAdjustments = async (
   sql: Queryable,
   limit: number,
-  scope?: AdjustmentScope,
+  { kind, id, afterId = 0 }: AdjustmentScope = {},
 ): Promise<readonly Adjustment[]> => {
-  const ofOne =
-    scope && sql`and kind = ${scope.kind} and entity_id = ${scope.id} and id > ${scope.afterId ?? 0}`;
+  const ofOne = kind !== undefined && id !== undefined && sql`and kind = ${kind} and entity_id = ${id}`;
   const rows = await sql<AdjustmentRow[]>`
     select id, incarnation, kind, entity_id, action, sequence, payload,
       (select number from store_shards) as shard_count
     from adjustments
-    where settled_at is null ${ofOne ?? sql``}
+    where settled_at is null and id > ${afterId} ${ofOne || sql``}
     order by id limit ${limit}`;
   return rows.map(toAdjustment);
 };

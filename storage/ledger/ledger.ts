@@ -171,8 +171,9 @@ const readDeliveries = async (sql: Sql): Promise<Deliveries> => {
 const listEdits = async (state: LedgerState, limit: number): Promise<readonly Edit[]> =>
   (await lookUpDeliveries(state)).edits ? selectEdits(state.sql, limit) : [];
 
-const listAdjustments = async (state: LedgerState, limit: number, scope?: AdjustmentScope) => {
-  if (scope === undefined && !(await lookUpDeliveries(state)).adjustments) return [];
+const listAdjustments = async (state: LedgerState, limit: number, scope: AdjustmentScope = {}) => {
+  const isFirstOfAll = scope.id === undefined && !scope.afterId;
+  if (isFirstOfAll && !(await lookUpDeliveries(state)).adjustments) return [];
   return selectOpenAdjustments(state.sql, limit, scope);
 };
 

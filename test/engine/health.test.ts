@@ -87,4 +87,19 @@ test('a failing flush and its cause are in the notes and in the log', async () =
   assert.equal(world.engine.readHealth().notes, ['Redis has not answered for 4 s'], 'SQL has no fault');
 });
 
+test('listings whose past votes cannot be changed are in the notes, and the node stays ready', async () => {
+  const world = await createWorld();
+  const change = { upvotes: -1, downvotes: 0, releaseBeforeMs: 0, release: [], pinned: [] };
+  for (const [index, id] of ['a', 'b', 'c', 'd'].entries()) {
+    const item = { kind: 'adjust', target: world.ledger.list('bot', id), sequence: 5, ...change } as const;
+    world.ledger.adjustments.push({ id: index + 1, item, isDelivered: false });
+  }
+
+  await world.pass(10_000);
+
+  const names = 'bot a (gap), bot b (gap), bot c (gap) and 1 more';
+  const notes = [`changes of past votes wait for the hot store: ${names}`];
+  assert.equal(world.engine.readHealth(), { ready: true, hotStoreUp: true, notes });
+});
+
 test.run();

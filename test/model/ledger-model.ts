@@ -9,7 +9,7 @@
 import type { AdjustItem, CastVote, ShardPosition } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type Facts, type Totals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
-import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard, Target } from '../../engine/ids.ts';
+import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
 import { newShardCount, toAddress } from '../../engine/ids.ts';
 import type {
   Adjustment,
@@ -296,13 +296,13 @@ const takeGeneration = (state: State, shards: readonly Shard[], atLeast: number)
   return generation;
 };
 
-const isInScope = (id: number, target: Target, scope: AdjustmentScope): boolean =>
-  target.kind === scope.kind && target.id === scope.id && id > (scope.afterId ?? 0);
+const isInScope = ({ id, item: { target } }: Adjustment, scope: AdjustmentScope): boolean =>
+  id > (scope.afterId ?? 0) &&
+  (scope.id === undefined || (target.kind === scope.kind && target.id === scope.id));
 
-const listOpen = (state: State, limit: number, scope?: AdjustmentScope): readonly Adjustment[] =>
+const listOpen = (state: State, limit: number, scope: AdjustmentScope = {}): readonly Adjustment[] =>
   state.adjustments
-    .filter(({ isDelivered }) => !isDelivered)
-    .filter(({ id, item }) => scope === undefined || isInScope(id, item.target, scope))
+    .filter((row) => !row.isDelivered && isInScope(row, scope))
     .slice(0, limit)
     .map(({ id, item }) => ({ id, item }));
 

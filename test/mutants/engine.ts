@@ -286,7 +286,7 @@ const flusherMutants: readonly Mutant[] = [
   {
     name: 'stuck adjustments are overtaken',
     file: 'engine/flush/delivery.ts',
-    find: `    if (stuck.has(incarnation)) continue;\n`,
+    find: `    if (stuck.has(target.incarnation)) continue;\n`,
     replace: '',
     why: 'adjustments would arrive out of order (I6)',
   },

@@ -194,8 +194,6 @@ test('a counter that would pass 2^53 − 1 refuses and changes nothing', () => {
     [{ kind: 'invite', target }, { inviteClicks: top }],
     [vote, { upvotes: top }],
     [{ ...vote, upvote: false }, { downvotes: top }],
-    [adjust({ upvotes: 1 }), { upvotes: top }],
-    [adjust({ downvotes: 2 }), { downvotes: top - 1 }],
   ];
   for (const [item, state] of cases) {
     const slot = living(state);
@@ -203,6 +201,15 @@ test('a counter that would pass 2^53 − 1 refuses and changes nothing', () => {
     assert.equal([outcome.decision.kind, outcome.effects], ['overflow', []], item.kind);
     assert.is(outcome.slot, slot);
   }
+});
+
+test('an adjustment that would pass 2^53 − 1 or 0 ends there, so that later ones apply', () => {
+  const top = limits.counterMax;
+  const item = adjust({ upvotes: 2, downvotes: -2 });
+  const { decision, slot } = run(item, living({ upvotes: top - 1, downvotes: 1, adjustment: 0 }));
+
+  assert.equal(decision, { kind: 'applied' });
+  assert.equal([slot?.state?.upvotes, slot?.state?.downvotes, slot?.state?.adjustment], [top, 0, 1]);
 });
 
 test('an accepted vote adds its count, records its voter, and enters the outbox', () => {

@@ -49,7 +49,7 @@ const createWorld = (open: readonly Adjustment[]): World => {
       listAdjustments: async (limit, scope) =>
         open
           .filter(({ id }) => !delivered.includes(id) && id > (scope?.afterId ?? 0))
-          .filter(({ item }) => scope === undefined || item.target.id === scope.id)
+          .filter(({ item }) => scope?.id === undefined || item.target.id === scope.id)
           .slice(0, limit),
       markAdjustmentsDelivered: async (ids) => {
         delivered.push(...ids);
@@ -66,7 +66,7 @@ const toParts = (world: World): DeliveryParts => ({
     return world.decide(item);
   },
 });
-const run = (world: World): Promise<number> => deliverAdjustments(toParts(world));
+const run = async (world: World): Promise<number> => (await deliverAdjustments(toParts(world))).count;
 
 const one = botRef('one', 1);
 const two = botRef('two', 2);
@@ -107,6 +107,24 @@ test('what can be delivered later stays open: gap, absent, overflow', async () =
 
     assert.equal(world.delivered, []);
   }
+});
+
+test('stuck listings keep no others waiting, however many they are, and are named', async () => {
+  const perRound = limits.adjustmentsPerRound;
+  const stuck = Array.from({ length: perRound }, (_, index) =>
+    adjust(index + 1, botRef(`stuck-${index}`, index + 10), 1),
+  );
+  const world = createWorld([...stuck, adjust(1_000, one, 1)]);
+  world.decide = (item) => ({ kind: item.target.id === 'one' ? 'applied' : 'damaged' });
+
+  const first = await deliverAdjustments(toParts(world));
+  const second = await deliverAdjustments(toParts(world), first);
+  const third = await deliverAdjustments(toParts(world), second);
+
+  assert.equal([first.count, second.count, world.delivered], [0, 1, [1_000]]);
+  assert.equal([first.stuck.length, first.stuck[0]], [perRound, 'bot stuck-0 (damaged)']);
+  assert.equal(third.stuck, first.stuck, 'from the oldest again');
+  assert.is(world.sent.length, 2 * perRound + 1);
 });
 
 test('deleted listings need no adjustments: theirs count as delivered', async () => {

@@ -138,7 +138,10 @@ const createFlusherOn = (state: LoadState, ledger: Ledger, meters: EngineMeters)
     intervalMs: 20,
     listShards: () => null,
     onFlushed: () => {},
-    deliver: () => deliverAdjustments({ ledger, send: (item) => send(state, [item]).then(first) }),
+    deliver: async () => {
+      const delivered = await deliverAdjustments({ ledger, send: (item) => send(state, [item]).then(first) });
+      return delivered.count;
+    },
     reconcile: async () => {},
   });
 

@@ -192,11 +192,8 @@ local function applyAdjust(work, slot, at)
   elseif sequence ~= rest[ADJUSTMENT] + 1 then
     return GAP
   end
-  local upvotes = max(0, rest[UPVOTES] + items[at + 1])
-  local downvotes = max(0, rest[DOWNVOTES] + items[at + 2])
-  if max(upvotes, downvotes) > counterMax then
-    return OVERFLOW
-  end
+  local upvotes = min(counterMax, max(0, rest[UPVOTES] + items[at + 1]))
+  local downvotes = min(counterMax, max(0, rest[DOWNVOTES] + items[at + 2]))
   rest[UPVOTES], rest[DOWNVOTES], rest[ADJUSTMENT] = upvotes, downvotes, sequence
   rest[RELEASED_BEFORE_MS] = max(rest[RELEASED_BEFORE_MS], items[at + 3])
   touch(work, slot, slot[CHANGED] or COUNTERS)
