@@ -27,6 +27,7 @@ import type {
   FlushSource,
 } from '../ports.ts';
 import { alignPause } from '../tools/align-pause.ts';
+import { startRepeating } from '../tools/start-repeating.ts';
 import { describeFailure, isFull, takeRound, toReason } from './round.ts';
 
 export interface FlusherParts {
@@ -163,18 +164,23 @@ const work = async (state: FlusherState): Promise<void> => {
     return;
   }
   state.looksAtRest = 0;
+  const stopReports = startRepeating(state.clock, limits.backlogReportMs, () => reportAge(state));
   await runRounds(state)
     .catch((error: unknown) => reconcileIfOutdated(state, error))
-    .finally(() => measureBacklog(state));
+    .finally(() => measureBacklog(state))
+    .finally(stopReports);
 };
+
+const reportAge = ({ meters, backlogSize, clock, caughtUpMs }: FlusherState): void =>
+  meters.recordBacklog(backlogSize, clock.monotonicMs() - caughtUpMs);
 
 const isWanted = ({ flushRequests, earlyShards }: FlusherState): boolean =>
   flushRequests.size + earlyShards.size > 0;
 
 const isAtRest = async (state: FlusherState): Promise<boolean> => {
   const size = await state.hot.countBacklog();
-  if (size.entities + size.votes > 0) return false;
   state.backlogSize = size;
+  if (size.entities + size.votes > 0) return false;
   state.meters.recordBacklog(size, 0);
   // Meanwhile a caller may have begun to wait for votes that came after the count.
   return state.flushRequests.size === 0;
@@ -232,10 +238,8 @@ const runRounds = async (state: FlusherState): Promise<void> => {
 const measureBacklog = async (state: FlusherState): Promise<void> => {
   state.backlogSize = await state.hot.countBacklog();
   const waiting = state.backlogSize.entities + state.backlogSize.votes;
-  state.meters.recordBacklog(
-    state.backlogSize,
-    waiting === 0 ? 0 : state.clock.monotonicMs() - state.caughtUpMs,
-  );
+  if (waiting > 0) reportAge(state);
+  else state.meters.recordBacklog(state.backlogSize, 0);
 };
 
 /** Flushes what one read of the backlog returns, totals and votes, and resolves to that. */

@@ -145,6 +145,25 @@ test('the backlog ages while the ledger does not answer, and is young again afte
   assert.is(world.lagsMs.at(-1), 0);
 });
 
+test('the backlog ages while a round hangs', async () => {
+  world.flusher.start();
+  await commit(world, initOf(ref), clickOn(ref));
+  const { promise: hanging, resolve: answer } = Promise.withResolvers<void>();
+  world.before = () => hanging;
+
+  await world.pass(31_000);
+
+  assert.is(world.rounds.length, 0);
+  assert.ok((world.lagsMs.at(-1) ?? 0) >= 30_000, String(world.lagsMs));
+  answer();
+  await world.pass(1_500);
+
+  assert.is(world.lagsMs.at(-1), 0);
+  const reports = world.lagsMs.length;
+  await world.pass(900);
+  assert.ok(world.lagsMs.length <= reports + 1, 'no report outlives its round');
+});
+
 test('under constant load the backlog is as old as the last round, not as the load', async () => {
   world.flusher.start();
   let visitor = 0;
