@@ -107,21 +107,48 @@ const readVotes = (writer: Writer, shard: Shard, keys: readonly string[]): Outbo
 };
 
 /**
- * Lists one key of each kind beyond `room`, the rest of `limit`: if it exists, the shard has more. A key
- * whose entry is damaged counts, too.
+ * Reads entries until there is one beyond `room`, which means that the shard has more. Damaged ones take no
+ * room: they stay where they are, and a shard with many of them would never be flushed.
  */
+const readPastDamaged = <Entry>(
+  room: number,
+  listKeys: (limit: number) => readonly string[],
+  readEntries: (keys: readonly string[]) => Entry[],
+): Entry[] => {
+  for (let limit = room + 1; ; limit *= 2) {
+    const keys = listKeys(limit);
+    const entries = readEntries(keys);
+    if (entries.length > room || keys.length < limit) return entries;
+  }
+};
+
+const peekEntities = (writer: Writer, shard: Shard, room: number): DirtyEntity[] =>
+  readPastDamaged(
+    room,
+    (limit) => listDirty(writer, shard, limit),
+    (keys) => readEntities(writer, shard, keys),
+  );
+
+const peekVotes = (writer: Writer, shard: Shard, room: number): OutboxVote[] =>
+  readPastDamaged(
+    room,
+    (limit) => listOutbox(writer, shard, limit),
+    (keys) => readVotes(writer, shard, keys),
+  );
+
+/** Reads up to `room`, the rest of `limit`. */
 const peekShard = (
   writer: Writer,
   shard: Shard,
   { room, limit }: { readonly room: BacklogSize; readonly limit: BacklogSize },
 ): Backlog => {
-  const dirty = limit.entities > 0 ? listDirty(writer, shard, room.entities + 1) : [];
-  const outbox = limit.votes > 0 ? listOutbox(writer, shard, room.votes + 1) : [];
+  const entities = limit.entities > 0 ? peekEntities(writer, shard, room.entities) : [];
+  const votes = limit.votes > 0 ? peekVotes(writer, shard, room.votes) : [];
   const read = {
-    entities: readEntities(writer, shard, dirty).slice(0, room.entities),
-    votes: readVotes(writer, shard, outbox).slice(0, room.votes),
-    moreEntities: dirty.length > room.entities,
-    moreVotes: outbox.length > room.votes,
+    entities: entities.slice(0, room.entities),
+    votes: votes.slice(0, room.votes),
+    moreEntities: entities.length > room.entities,
+    moreVotes: votes.length > room.votes,
   };
   return keepConsistent(read, limit);
 };

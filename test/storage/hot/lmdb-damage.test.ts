@@ -166,6 +166,26 @@ test('beside a damaged vote, totals are read only with the rows of all votes tha
   assert.is(whole.entities.length, 2);
 });
 
+test('damaged votes and slots take no room in a read, so that they keep nothing else from SQL', async () => {
+  const path = await fillFolder();
+  for (const part of ['itag-1', 'itag-2']) await flipBit(path, 'outbox', await findKey(path, 'outbox', part));
+  const store = await openLmdbStore({ path, clock });
+
+  const all = await store.peek({ entities: 10, votes: 1 });
+  const items = [{ ...voteOf(healthy, 'itag-3'), user: 'another' }];
+  await store.commit([{ shard: sick.shard, producer: 'p', sequence: 2, items }], rules);
+  const next = await store.peek({ entities: 10, votes: 1 });
+  await store.close();
+  await flipBit(path, 'slots', await findKey(path, 'slots', sick.address));
+  const again = await openLmdbStore({ path, clock });
+  const beside = await again.peek({ entities: 1, votes: 10 });
+  await again.close();
+
+  assert.equal([all.votes.length, all.entities.length], [0, 2]);
+  assert.equal([pluck(next.votes, 'itag'), next.entities.length], [['itag-3'], 2]);
+  assert.equal([pluck(beside.votes, 'itag'), beside.entities.length], [['itag-3'], 1]);
+});
+
 test('a flipped bit of a last vote refuses a second vote, instead of counting it', async () => {
   const path = await fillFolder();
   await flipBit(path, 'votes', await findKey(path, 'votes', sick.address));
