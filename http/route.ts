@@ -82,6 +82,8 @@ export interface Route<
     request: RouteRequest<Params, Query, Body>,
     error: DomainError,
   ) => Reply | null;
+  /** `replaceError` also replaces the 405 of another method of this path. Then there are no parameters. */
+  readonly replacesMethodErrors?: true;
 }
 
 /** The request as handlers get it: checked, coerced and typed. */

@@ -9,6 +9,7 @@
  */
 import { DomainError } from '../../engine/errors.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
+import { checkKey } from '../api/shared/once.ts';
 import { admitCaller, authenticate, authorise } from '../auth/authorise.ts';
 import { buildErrorReply, createUnavailableError, outcomeAdvice, toDomainError } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
@@ -65,7 +66,7 @@ const logFailure = (call: Call, error: unknown): void => {
 };
 
 /** Answers with an error. Never throws; sends nothing when the call was answered or the client left. */
-const fail = (call: Call, error: unknown, extra = ''): void => {
+const fail = (call: Call, error: unknown): void => {
   const { exchange } = call;
   const shown = call.context.nameSuccessor?.(error, exchange.path) ?? error;
   const reply = buildErrorReply(shown, exchange.requestId);
@@ -81,7 +82,7 @@ const fail = (call: Call, error: unknown, extra = ''): void => {
   const close = isLastReply(call) || exchange.headers.framingFault !== '' || reply.code === 'body_too_large';
   const { cors } = call.context;
   const context = { origin: exchange.headers.origin, cors, close };
-  exchange.send(renderErrorReply(context, { ...reply, headers: reply.headers + limits + extra }));
+  exchange.send(renderErrorReply(context, { ...reply, headers: reply.headers + limits }));
 };
 
 /** Lets the route answer an error in its own way. Never throws. */
@@ -205,6 +206,7 @@ const checkRequest = (call: Call): void => {
     checkBody(compiled, call.body, call.bodyText.length);
   }
   compiled.route.check?.(call);
+  if (compiled.route.keyed === true) checkKey(call);
   checkPermission(call);
 };
 
@@ -267,9 +269,9 @@ const openCall = (call: Call): void => {
     return;
   }
   if (match.route === undefined) {
-    const error = new DomainError('method_not_allowed', `Allowed here: ${match.allow}.`);
-    fail(call, error, `\r\nAllow: ${match.allow}`);
-    return;
+    if (match.first.route.replacesMethodErrors) call.compiled = match.first;
+    const allowed = `\r\nAllow: ${match.allow}`;
+    throw new DomainError('method_not_allowed', `Allowed here: ${match.allow}.`, {}, 0, allowed);
   }
   const { route } = match.route;
   call.compiled = match.route;

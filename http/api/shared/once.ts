@@ -41,6 +41,11 @@ const toCanonicalJson = (value: unknown): string =>
 
 const computeHash = (value: unknown): Buffer => createHash('sha256').update(toCanonicalJson(value)).digest();
 
+/** Throws `validation_failed` for a header that is no key. */
+export const checkKey = ({ headers }: Pick<KeyedRequest, 'headers'>): void => {
+  if (headers.idempotencyKey !== null) parseKey(headers.idempotencyKey);
+};
+
 /** The key of a request, `undefined` for none. Throws `validation_failed`. */
 export const readOnce = (operation: string, request: KeyedRequest): Once | undefined => {
   const { idempotencyKey } = request.headers;

@@ -184,6 +184,15 @@ test('errors have the names that the libraries read, and their usual status', as
   assert.is(nameless.headers.get('content-type'), 'application/json; charset=utf-8');
 });
 
+test('a method that a path does not have is refused in the same words', async () => {
+  const { status, json, headers } = await world.ask('DELETE', '/api/bots/stats');
+
+  assert.equal([status, headers.get('allow')], [405, 'POST, OPTIONS']);
+  assert.is(json.error, json.message);
+  assert.is(json.context.code, 'method_not_allowed');
+  assert.is(json.context.request_id, headers.get('x-request-id'));
+});
+
 test('errors name their request, and say that a token is no longer valid', async () => {
   const ask = (token: string) => world.ask('POST', '/api/bots/stats', { token, body: { server_count: 5 } });
   const unknown = await ask('x'.repeat(32));

@@ -175,6 +175,13 @@ test('a key that is empty, too long or not ASCII is 400; a caller has a bounded 
   assert.is(unkeyed.status, 201);
 });
 
+test('a key of another form is refused before the listing and the permission are looked up', async () => {
+  const unknown = await post('/bots/nowhere/votes/credits?votes=1', '', {});
+  const foreign = await post(`/bots/${await newBot(5)}/votes/credits?votes=1`, '', { user: 'swift' });
+
+  for (const refused of [unknown, foreign]) assert.equal(codeOf(refused), [400, 'validation_failed']);
+});
+
 test('a key on two lines is 400 unless both are equal', async () => {
   const send = async (...keys: readonly string[]) => {
     const body = JSON.stringify({ name: 'Two lines' });
