@@ -27,9 +27,11 @@ const operatorFiles: readonly RouteFile[] = [
   { file: 'http/operator/stores.ts', routes: buildStoreRoutes({} as StoreAccess) },
 ];
 
+const usage = 'Usage: npm run routes [-- [METHOD] PATH-OR-URL], for example GET /bots/123';
+
 const methods = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
-/** Returns the text for the terminal, and whether a route was found. `args` are the command's arguments. */
+/** Returns the text for the terminal, and whether it is an answer. `args` are the command's arguments. */
 export const describeRoutes = (args: readonly string[]): { text: string; found: boolean } => {
   const publicRoutes = locateRoutes(routeFiles);
   const operatorRoutes = locateRoutes(operatorFiles);
@@ -40,13 +42,9 @@ export const describeRoutes = (args: readonly string[]): { text: string; found: 
     ];
     return { text: tables.join('\n\n'), found: true };
   }
+  if (args.includes('--help') || args.includes('-h')) return { text: usage, found: true };
   const request = parseRequest(args);
-  if (request === null) {
-    return {
-      text: 'Usage: npm run routes [-- [METHOD] PATH-OR-URL], for example GET /bots/123',
-      found: false,
-    };
-  }
+  if (request === null) return { text: usage, found: false };
   const served = findServingRoute(publicRoutes, request);
   const byOperator = findServingRoute(operatorRoutes, request);
   if (!byOperator.found) return served;

@@ -177,7 +177,7 @@ const settingsSchema = Type.Object({
     maxItems: 4,
   }),
   loginAvatarUrl: buildText('', {
-    pattern: '^(https://[^\\s]{1,400})?$',
+    pattern: '^(https://(?=[^\\s]*\\{avatar\\})[^\\s]{1,400})?$',
     expected: 'an https address with {avatar} in it, or nothing',
     example: 'https://cdn.example.org/avatars/{id}/{avatar}.png',
   }),

@@ -9,6 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { commonOptions } from './client.ts';
 import { locks } from './locks.ts';
+import { openFault } from './open-fault.ts';
 
 export interface SessionLockOptions {
   /** Whether the database is still this process's, asked after the lock was lost and is back. */
@@ -39,9 +40,13 @@ const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
 };
 
 /** Waits for the lock as long as the server may need to notice that a killed process is gone. */
-const waitForLock = async (sql: postgres.Sql): Promise<void> => {
+const waitForLock = async (sql: postgres.Sql, url: string): Promise<void> => {
   const endMs = performance.now() + takeMsMax;
-  while (!(await tryLock(sql))) {
+  const tryFirst = (): Promise<boolean> =>
+    tryLock(sql).catch((error) => {
+      throw openFault('DATABASE_URL', [url], error);
+    });
+  while (!(await tryFirst())) {
     if (performance.now() > endMs)
       throw new Error(
         'Another process uses the database of DATABASE_URL without REDIS_URL, and only one may. Stop it, ' +
@@ -81,7 +86,7 @@ export const takeSessionLock = async (url: string, options: SessionLockOptions) 
   });
   const state: LockState = { ...options, sql, released: false, taking: true, lost: false };
   try {
-    await waitForLock(sql);
+    await waitForLock(sql, url);
   } catch (error) {
     await sql.end({ timeout: 0 });
     throw error;

@@ -57,4 +57,16 @@ test('a wrong setting hides no mistake of those that belong to it', () => {
   }
 });
 
+test('a template of avatars without the avatar is a mistake', () => {
+  const [mistake = ''] = listMistakes({ LOGIN_AVATAR_URL: 'https://cdn.example.org/{id}.png' });
+
+  assert.match(mistake, /with \{avatar\} in it, or nothing, for example LOGIN_AVATAR_URL=https/);
+  for (const template of [
+    '',
+    'https://cdn.example.org/{avatar}.png',
+    'https://cdn.example.org/{id}/{avatar}',
+  ])
+    assert.not.match(listMistakes({ LOGIN_AVATAR_URL: template }).join(), 'LOGIN_AVATAR_URL');
+});
+
 test.run();

@@ -61,6 +61,14 @@ for (const [args, expected] of [
   });
 }
 
+test('help is no failure', () => {
+  for (const option of ['--help', '-h']) {
+    const { text, found } = describeRoutes([option]);
+
+    assert.equal([found, text.slice(0, 5)], [true, 'Usage'], option);
+  }
+});
+
 for (const [args, expected] of [
   [['/nowhere'], /404 route_not_found/],
   [['GET', '/docs'], /^No operation serves \/docs: .*, unless it is a document/],

@@ -49,4 +49,12 @@ test('when the lock cannot be asked for, the connection is closed', async () => 
   await until('the connection is closed', async () => (await countSessions()) === 0);
 });
 
+test('when Postgres has no connection left, the error says what to do', async () => {
+  await sql`create role late login connection limit 0`;
+
+  const refused = takeSessionLock(address.replace('//rollcall@', '//late@'), options);
+
+  assert.match(await readRefusal(refused), /^DATABASE_URL: .* no connection left\. Close some, or raise/);
+});
+
 test.run();
