@@ -12,12 +12,13 @@ import { openTables } from '../../storage/hot/lmdb/tables.ts';
 import { makeDataFolder, tokenOf } from '../support/directory.ts';
 import { makeFolder } from '../support/folder.ts';
 import { type StartedNode, spawnNode, startNode } from '../support/node-process.ts';
+import { until } from '../support/until.ts';
 
 const test = suite('a damaged hot store');
 const root = makeFolder('rollcall-damaged-hot-');
 const dataDir = join(root, 'data');
 const hot = join(dataDir, 'hot');
-const { bots } = await makeDataFolder(dataDir, { users: 1, bots: 2, servers: 0, teams: 1, packs: 0 });
+const { bots, users } = await makeDataFolder(dataDir, { users: 1, bots: 2, servers: 0, teams: 1, packs: 0 });
 const [sick = '', healthy = ''] = bots;
 
 const post = (node: StartedNode, bot: string): Promise<Response> =>
@@ -50,9 +51,25 @@ const flipBit = async (bot: string): Promise<void> => {
   writeFileSync(file, bytes);
 };
 
+const vote = (node: StartedNode): Promise<Response> => {
+  const [user = ''] = users;
+  const headers = { 'User-Auth': tokenOf('user', user) };
+  return fetch(`${node.url}/users/${user}/bots/${sick}/votes?upvote=true`, { method: 'PUT', headers });
+};
+const readVotes = async (node: StartedNode): Promise<unknown> =>
+  ((await (await fetch(`${node.url}/bots/${sick}`)).json()) as { votes: unknown }).votes;
+/** Voids the votes of the damaged bot. */
+const resetVotes = (node: StartedNode): Promise<Response> => {
+  const token = readFileSync(join(dataDir, 'operator-token'), 'utf8').trim();
+  const headers = { Authorization: `Operator ${token}` };
+  return fetch(`${node.adminUrl}/bots/${sick}/votes/reset`, { method: 'POST', headers, body: '{}' });
+};
+
 test('a flipped bit: 503 for that bot, words in the log and in /readyz; the remedy works', async () => {
   const before = await startNode({ dataDir });
   for (const bot of [sick, healthy]) assert.is((await post(before, bot)).status, 200);
+  assert.is((await vote(before)).status, 204);
+  assert.is(await readVotes(before), 1);
   await before.stop();
   await flipBit(sick);
 
@@ -60,10 +77,15 @@ test('a flipped bit: 503 for that bot, words in the log and in /readyz; the reme
   const first = await post(node, sick);
   const replies = [first, await post(node, sick), await post(node, healthy)];
   const { context } = (await first.json()) as { context: Record<string, string> };
+  const reset = await resetVotes(node);
+  await until('the change of votes is named', async () =>
+    (await readNotes(node)).notes.includes(`wait for the hot store: bot ${sick} (damaged)`),
+  );
   const { status, notes } = await readNotes(node);
   const { code } = await node.stop();
   renameSync(hot, join(root, 'damaged'));
   const repaired = await startNode({ dataDir });
+  await until('the change of votes applies', async () => (await readVotes(repaired)) === 0);
   const servers = [await readServers(repaired, sick), await readServers(repaired, healthy)];
   const posted = await post(repaired, sick);
   const after = await readNotes(repaired);
@@ -79,6 +101,7 @@ test('a flipped bit: 503 for that bot, words in the log and in /readyz; the reme
   assert.match(notes, /The embedded hot store is damaged \(slots\).*move .*hot away and start it again/);
   assert.is(node.output().match(/The embedded hot store is damaged/g)?.length, 1, node.output());
   assert.is(code, 0);
+  assert.is(reset.status, 200, 'the votes are void in SQL');
   assert.equal(servers, [4_242, 17], 'totals come from SQL');
   assert.is(posted.status, 200);
   assert.equal(after, { status: 200, notes: '' });
