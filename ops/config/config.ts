@@ -10,7 +10,8 @@ import { Check } from 'typebox/schema';
 import type { CommitRules } from '../../engine/entity/items.ts';
 import { defaultLimits, type LimitSettings } from '../../http/limits/limiter.ts';
 import { parseTrustedProxies } from '../../http/server/client-address.ts';
-import { addPassword } from '../../storage/sql/address.ts';
+import { addParameter, addPassword } from '../../storage/sql/address.ts';
+import { findTlsMistake, tlsParameters } from '../../storage/sql/tls.ts';
 import { type LogForm, selectLogForm } from '../log/log.ts';
 import { findNearest } from './nearest.ts';
 import { listOperatorMistakes } from './operators.ts';
@@ -49,15 +50,37 @@ export const readConfig = (environment: Environment = process.env): Config => {
       mistakes.push(explainSetting(toVariable(name), given, schema));
     else settings[name] = value;
   }
+  settings.databaseUrl = completeAddress(settings.databaseUrl as string | undefined, environment);
+  mistakes.push(...listTlsMistakes(settings as Partial<Settings>));
   mistakes.push(...listBadNetworks(settings.trustedProxies as readonly string[] | undefined));
   mistakes.push(...listContradictions(settings as Partial<Settings>));
   mistakes.push(...listOperatorMistakes(settings as Partial<Settings>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  // For programs of Postgres, too: the driver alone would read PGPASSWORD itself.
-  const { databaseUrl } = settings as Settings;
-  if (databaseUrl !== '') settings.databaseUrl = addPassword(databaseUrl, environment.PGPASSWORD ?? '');
   for (const value of Object.values(settings)) Object.freeze(value);
   return Object.freeze(settings as Settings);
+};
+
+/**
+ * Adds what the environment says in place of the address of Postgres: the password, PGSSLMODE and so on. The
+ * programs of Postgres get the address alone.
+ */
+const completeAddress = (address: string | undefined, environment: Environment): string | undefined => {
+  if (address === undefined || address === '') return address;
+  return tlsParameters.reduce(
+    (all, name) => addParameter(all, name, environment[`PG${name.toUpperCase()}`]),
+    addPassword(address, environment.PGPASSWORD ?? ''),
+  );
+};
+
+/** Mistakes in how the addresses of the stores ask for TLS. */
+const listTlsMistakes = ({ databaseUrl = '', redisUrl = [] }: Partial<Settings>): string[] => {
+  const mistake = findTlsMistake(databaseUrl);
+  const mistakes = mistake === null ? [] : [`DATABASE_URL: ${mistake}`];
+  if (redisUrl.some((url) => /\?(.*&)?(tls|ssl)/i.test(url)))
+    mistakes.push('REDIS_URL: TLS is asked for by rediss:// alone: remove the options of the address');
+  if (new Set(redisUrl.map((url) => url.split(':')[0])).size > 1)
+    mistakes.push('REDIS_URL: the nodes of a Cluster all have TLS or none: write rediss:// everywhere');
+  return mistakes;
 };
 
 /** Not an address with a port above 65535, for example. Those of Postgres may name several hosts. */

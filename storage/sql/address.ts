@@ -14,6 +14,12 @@ export const splitPassword = (address: string): { readonly address: string; read
   };
 };
 
+/** Adds a parameter, unless the address has it or there is no value. */
+export const addParameter = (address: string, name: string, value = ''): string => {
+  if (value === '' || new RegExp(`[?&]${name}=`).test(address)) return address;
+  return `${address}${address.includes('?') ? '&' : '?'}${name}=${encodeURIComponent(value)}`;
+};
+
 /** Adds a password, in any characters, unless the address has one. */
 export const addPassword = (address: string, password: string): string =>
   password === ''

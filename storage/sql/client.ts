@@ -15,12 +15,14 @@
  * can catch; a later statement may even run, alone, on the new one. So then the callback that the
  * driver gets never returns, and sends nothing more; the promise of `begin` has already rejected.
  */
+import { isIP } from 'node:net';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
 import { limits } from '../../engine/limits.ts';
 import { type Admission, createAdmission, type Kind, type Line } from './admission.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import { asStorage, type Bindable, type Bound, bindEach, toStorageError } from './errors.ts';
+import { readTls } from './tls.ts';
 
 /** Results of our own parsers, for SQL types that `postgres` would leave as text. */
 export type SqlTypes = { bigint: number };
@@ -57,6 +59,8 @@ const parseBigint = (text: string): number => {
   return Number.isSafeInteger(value) ? value : (text as unknown as number);
 };
 
+type DriverOptions = postgres.Options<{ bigint: postgres.PostgresType<number> }>;
+
 /** Options shared by both kinds of connection. Statements are prepared once per connection. */
 export const commonOptions = {
   connect_timeout: 5,
@@ -65,7 +69,7 @@ export const commonOptions = {
   types: {
     bigint: { to: 20, from: [20], serialize: (value: number) => String(value), parse: parseBigint },
   },
-} satisfies postgres.Options<{ bigint: postgres.PostgresType<number> }>;
+} satisfies DriverOptions;
 
 /**
  * Creates a pool on a Postgres server (version 15 or later). Connects on first use and again after a loss; a
@@ -96,9 +100,17 @@ export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
   return { sql: admitSql(sql, admission, 'own'), requestSql: admitSql(sql, admission, 'request') };
 };
 
+/** Creates the driver's pool on a server, with TLS as the address asks for it. */
+export const createDriver = (address: string, options: DriverOptions): Sql => {
+  const { url, tls } = readTls(address);
+  const sql = postgres(url, { ...commonOptions, ...options, ...(tls !== undefined && { ssl: tls }) });
+  // Without this the driver compares the certificate at an IP address with the name `localhost`.
+  if (typeof tls === 'object') tls.host = sql.options.host.find((host) => isIP(host) !== 0);
+  return sql;
+};
+
 const connect = (url: string, connections: number, options: ConnectOptions): Sql =>
-  postgres(url, {
-    ...commonOptions,
+  createDriver(url, {
     max: connections,
     connect_timeout: options.connectSecondsMax ?? 3,
     // The circuit breaker paces attempts; a longer pause here would only prolong an outage.

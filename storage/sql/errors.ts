@@ -52,7 +52,7 @@ const neverConnected = new Set([
   'EPERM',
 ]);
 /** TLS refuses the server's certificate before anything is sent: it has ended, or is another server's. */
-const refusedCertificate = /CERT|^UNABLE_TO_/;
+export const refusedCertificate = /CERT|^UNABLE_TO_/;
 
 /**
  * States after which the outcome of a COMMIT is unknown despite the answer: the server was going down.

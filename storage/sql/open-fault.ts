@@ -5,6 +5,7 @@
  * Pure; shows no password.
  */
 import { toError } from '../../engine/errors.ts';
+import { refusedCertificate } from './errors.ts';
 
 export type ServerSetting = 'REDIS_URL' | 'DATABASE_URL';
 
@@ -27,6 +28,8 @@ const formatHostPort = (address: string): string => {
   return new URL(address).host;
 };
 
+const tlsSection = '"TLS to the stores" in docs/operating.md';
+
 /** Advises by the failure's code, or by the first word of a server's refusal. */
 const adviseOn = (code: string, server: string): string => {
   switch (code) {
@@ -45,6 +48,7 @@ const adviseOn = (code: string, server: string): string => {
     case 'Failed':
       return 'none of these is a node of a Cluster. Of several addresses each must be; else name one server';
     case '28000':
+      return `the user or the password is refused, or it wants TLS. Correct the address; see ${tlsSection}`;
     case '28P01':
     case 'WRONGPASS':
     case 'NOAUTH':
@@ -54,6 +58,9 @@ const adviseOn = (code: string, server: string): string => {
       return 'it has no connection left. Close some, or raise its limit';
     case 'CERT_HAS_EXPIRED':
       return 'its certificate has ended. Renew it there';
+    case 'ECONNRESET':
+    case 'ERR_SSL_WRONG_VERSION_NUMBER':
+      return `it seems that only one of the two sides uses TLS. See ${tlsSection}`;
     case '3D000':
       return 'this database does not exist. Create it, or correct its name';
     case '08P01':
@@ -62,7 +69,9 @@ const adviseOn = (code: string, server: string): string => {
         'name the direct address of Postgres'
       );
     default:
-      return 'it cannot be used';
+      return refusedCertificate.test(code)
+        ? `its certificate is refused. See ${tlsSection}`
+        : 'it cannot be used';
   }
 };
 

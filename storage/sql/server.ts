@@ -6,14 +6,13 @@
  * are reported and not refused, because the hot store holds all counted data.
  */
 
-import postgres from 'postgres';
 import { endWithin } from '../timers.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import {
   type ConnectOptions,
-  commonOptions,
   connectPool,
   connectSql,
+  createDriver,
   type Guard,
   guardSql,
   type Pool,
@@ -228,8 +227,7 @@ const assertNoTransactionPooler = async (url: string): Promise<void> => {
 
 /** Opens one connection with few settings: poolers refuse settings that they do not know. */
 const connectAlone = (url: string): Sql =>
-  postgres(url, {
-    ...commonOptions,
+  createDriver(url, {
     max: 1,
     fetch_types: false,
     connect_timeout: connectSecondsMax,

@@ -6,8 +6,7 @@
  * meanwhile, this one must end.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import postgres from 'postgres';
-import { commonOptions } from './client.ts';
+import { createDriver, type Sql } from './client.ts';
 import { locks } from './locks.ts';
 import { openFault } from './open-fault.ts';
 
@@ -22,7 +21,7 @@ const takeMsMax = 3_000;
 const retryMs = 250;
 
 interface LockState extends SessionLockOptions {
-  readonly sql: postgres.Sql;
+  readonly sql: Sql;
   released: boolean;
   taking: boolean;
   /** The connection has ended since the lock was last asked for. */
@@ -32,7 +31,7 @@ interface LockState extends SessionLockOptions {
 /**
  * Tries the lock. The server gives up a silent connection: else a lost machine's lock would stay for hours.
  */
-const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
+const tryLock = async (sql: Sql): Promise<boolean> => {
   const [row] = await sql<{ taken: boolean }[]>`
     select pg_try_advisory_lock(${locks.session}) as taken, set_config('tcp_keepalives_idle', '30', false),
       set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false)`;
@@ -40,7 +39,7 @@ const tryLock = async (sql: postgres.Sql): Promise<boolean> => {
 };
 
 /** Waits for the lock as long as the server may need to notice that a killed process is gone. */
-const waitForLock = async (sql: postgres.Sql, url: string): Promise<void> => {
+const waitForLock = async (sql: Sql, url: string): Promise<void> => {
   const endMs = performance.now() + takeMsMax;
   const tryFirst = (): Promise<boolean> =>
     tryLock(sql).catch((error) => {
@@ -73,8 +72,7 @@ const retake = async (state: LockState): Promise<void> => {
 
 /** Takes the lock, and keeps it until it is released. Rejects when another process has it. */
 export const takeSessionLock = async (url: string, options: SessionLockOptions) => {
-  const sql: postgres.Sql = postgres(url, {
-    ...commonOptions,
+  const sql = createDriver(url, {
     max: 1,
     fetch_types: false,
     max_lifetime: null,

@@ -69,4 +69,30 @@ test('a template of avatars without the avatar is a mistake', () => {
     assert.not.match(listMistakes({ LOGIN_AVATAR_URL: template }).join(), 'LOGIN_AVATAR_URL');
 });
 
+test('TLS to a store that is not what was asked for is a mistake', () => {
+  const database = 'postgres://a/b';
+  for (const [environment, expected] of [
+    [{ DATABASE_URL: `${database}?sslmode=on` }, /^DATABASE_URL: sslmode must be one of/],
+    [{ DATABASE_URL: database, PGSSLROOTCERT: 'x' }, /^DATABASE_URL: sslrootcert needs sslmode/],
+    [{ REDIS_URL: 'redis://a?family=6&tls=true', DATABASE_URL: database }, /^REDIS_URL: .* by rediss:/],
+    [{ REDIS_URL: 'rediss://a,redis://b', DATABASE_URL: database }, /^REDIS_URL: the nodes of a Cluster/],
+  ] as const) {
+    const mistakes = listMistakes(environment);
+
+    assert.is(mistakes.length, 1);
+    assert.match(mistakes[0] ?? '', expected);
+  }
+  assert.equal(listMistakes({ REDIS_URL: 'rediss://x:p&ssl@a:6380', DATABASE_URL: database }), []);
+});
+
+test('PGSSLMODE and PGSSLROOTCERT complete the address, whose own parameters win', () => {
+  const PGSSLMODE = 'verify-full';
+  const PGSSLROOTCERT = '/ca.pem';
+  const read = (DATABASE_URL: string) => readConfig({ DATABASE_URL, PGSSLMODE, PGSSLROOTCERT }).databaseUrl;
+
+  assert.is(read('postgres://a/b'), 'postgres://a/b?sslmode=verify-full&sslrootcert=%2Fca.pem');
+  assert.is(read('postgres://a/b?sslmode=require'), 'postgres://a/b?sslmode=require&sslrootcert=%2Fca.pem');
+  assert.is(read(''), '');
+});
+
 test.run();

@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addPassword, splitPassword } from '../../../storage/sql/address.ts';
+import { addParameter, addPassword, splitPassword } from '../../../storage/sql/address.ts';
 
 const test = suite('addresses of Postgres');
 
@@ -26,5 +26,15 @@ for (const [whole, address, password] of [
     if (password !== '') assert.is(addPassword(whole, 'another'), whole);
   });
 }
+
+test('a parameter is added with its characters encoded, unless the address has it', () => {
+  const add = (address: string, value?: string) => addParameter(address, 'sslmode', value);
+
+  assert.is(add('postgres://a/x', 'a b&c'), 'postgres://a/x?sslmode=a%20b%26c');
+  assert.is(add('postgres://a/x?jit=off', 'require'), 'postgres://a/x?jit=off&sslmode=require');
+  for (const whole of ['postgres://a/x?sslmode=disable', 'postgres://a/x?jit=off&sslmode=disable'])
+    assert.is(add(whole, 'require'), whole);
+  assert.is(add('postgres://a/x'), 'postgres://a/x');
+});
 
 test.run();

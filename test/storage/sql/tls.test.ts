@@ -1,0 +1,78 @@
+/**
+ * What the address of Postgres says of TLS, by table. Real servers are in test/storage/tls.stores.test.ts.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { findTlsMistake, readTls } from '../../../storage/sql/tls.ts';
+import { makeFolder } from '../../support/folder.ts';
+
+const test = suite('TLS in an address of Postgres');
+const folder = makeFolder('rollcall-tls-');
+const [authority, empty] = [join(folder, 'a b+c.pem'), join(folder, 'empty.pem')];
+writeFileSync(authority, 'an authority');
+writeFileSync(empty, '');
+const place = 'postgres://rollcall:p%2Fw@a:1,b:2/x';
+const given = `sslrootcert=${encodeURIComponent(authority)}`;
+
+for (const [query, expected] of [
+  ['', undefined],
+  ['?options=-c%20jit=off', undefined],
+  ['?sslmode=disable', false],
+  ['?sslmode=allow', 'prefer'],
+  ['?sslmode=prefer', 'prefer'],
+  ['?sslmode=require', { rejectUnauthorized: false }],
+  ['?sslmode=verify-ca', { rejectUnauthorized: true }],
+  ['?sslmode=verify-full', { rejectUnauthorized: true }],
+  ['?sslmode=disable&sslmode=verify-full', { rejectUnauthorized: true }],
+  ['?sslmode=verify-full&sslrootcert=system', { rejectUnauthorized: true }],
+  [`?sslmode=verify-full&${given}`, { ca: ['an authority'], rejectUnauthorized: true }],
+  [`?sslmode=verify-full&sslrootcert=${empty}`, { ca: [''], rejectUnauthorized: true }],
+  [`?sslmode=require&sslcert=${empty}&sslkey=${empty}`, { cert: [''], key: [''], rejectUnauthorized: false }],
+] as const) {
+  test(`${query || 'nothing'} → ${JSON.stringify(expected)}`, () => {
+    const { url, tls } = readTls(`${place}${query}`);
+
+    // Without what is undefined.
+    assert.equal(tls === undefined ? tls : JSON.parse(JSON.stringify(tls)), expected);
+    assert.not.match(url, /ssl/);
+    assert.ok(url.startsWith(place));
+    assert.is(url.includes('jit'), query.includes('jit'));
+  });
+}
+
+test('beside a file of authorities, all modes but verify-full take any name, none any authority', () => {
+  for (const [mode, isAnyName] of [
+    ['require', true],
+    ['verify-ca', true],
+    ['verify-full', false],
+  ] as const) {
+    const { tls } = readTls(`${place}?${given}&sslmode=${mode}`);
+
+    assert.is(typeof tls === 'object' && tls.rejectUnauthorized, true);
+    assert.is(typeof tls === 'object' && tls.checkServerIdentity !== undefined, isAnyName);
+  }
+});
+
+test('what cannot be honoured is refused, with what to write', () => {
+  for (const [query, expected] of [
+    ['sslmode=verify', /^sslmode must be one of disable, .*, verify-full$/],
+    ['sslmode=', /^sslmode must be/],
+    ['ssl=true', /^ssl is not supported: remove it/],
+    ['SSLMODE=verify-full', /^SSLMODE is not supported/],
+    ['sslmode=verify-full&sslcrl=x', /^sslcrl is not supported/],
+    ['sslmode=require&channel_binding=require', /^channel_binding is not supported/],
+    ['gssencmode=require', /^gssencmode is not supported/],
+    ['require_auth=scram-sha-256', /^require_auth is not supported/],
+    [given, /^sslrootcert needs sslmode=verify-full/],
+    [`sslmode=prefer&${given}`, /^sslrootcert needs sslmode=verify-full/],
+    ['sslmode=disable&sslkey=x', /^sslkey needs/],
+    ['sslmode=require&sslrootcert=system', /^sslrootcert=system needs sslmode=verify-full/],
+  ] as const) {
+    assert.match(findTlsMistake(`${place}?${query}`) ?? '', expected);
+    assert.throws(() => readTls(`${place}?${query}`), expected);
+  }
+});
+
+test.run();
