@@ -24,6 +24,9 @@ export const readCredentials = ({ username, password }: URL) => ({
   ...(password && { password: decodeURIComponent(password) }),
 });
 
+/** Whether a Redis URL asks for TLS. */
+export const isTls = ({ protocol }: URL): boolean => protocol === 'rediss:';
+
 /** Computes the pause before a client connects again, ms. */
 export const computeRetryDelayMs = (attempts: number): number =>
   Math.min(500, 20 * 2 ** Math.min(attempts, 5));
@@ -63,11 +66,13 @@ export const createCluster = (urls: readonly string[], options: ClusterOptions):
     enableOfflineQueue: false,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
+    // The names stay, for the certificates: the client would connect to their IP addresses.
+    ...(isTls(first) && { dnsLookup: (name, done) => done(null, name) }),
     ...options,
     redisOptions: {
       ...options.redisOptions,
       ...readCredentials(first),
-      ...(first.protocol === 'rediss:' && { tls: {} }),
+      ...(isTls(first) && { tls: {} }),
     },
   });
   cluster.on('+node', patchAsking);

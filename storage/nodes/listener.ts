@@ -7,7 +7,7 @@
  * connection only subscribes. Never writes. Reconnects for ever and reports every loss at once.
  */
 import { createClient, createCluster } from 'redis';
-import { computeRetryDelayMs, readCredentials } from './ioredis-clients.ts';
+import { computeRetryDelayMs, isTls, readCredentials } from './ioredis-clients.ts';
 
 export interface ListenerOptions {
   readonly urls: readonly string[];
@@ -54,7 +54,8 @@ const startAgainUntilDone = (
 
 const openSingle = (options: ListenerOptions, url: string): Listener => {
   const settings = { RESP: 3, emitInvalidate: true, disableOfflineQueue: true } as const;
-  const client = createClient({ url, ...settings, pingInterval: pingEveryMs, socket });
+  // The client writes the host into the object that it gets.
+  const client = createClient({ url, ...settings, pingInterval: pingEveryMs, socket: { ...socket } });
   client.on('error', options.onLost);
   client.on('reconnecting', () => options.onLost(new Error('connecting again')));
   client.on('invalidate', (key: Buffer | string | null) =>
@@ -80,10 +81,15 @@ const openSingle = (options: ListenerOptions, url: string): Listener => {
 };
 
 const openCluster = (options: ListenerOptions): Listener => {
-  const credentials = readCredentials(new URL(options.urls[0] ?? ''));
+  const first = new URL(options.urls[0] ?? '');
   const cluster = createCluster({
     rootNodes: options.urls.map((url) => ({ url })),
-    defaults: { ...credentials, pingInterval: pingEveryMs, socket },
+    // Also for nodes that only the Cluster names: without it they get the password unencrypted.
+    defaults: {
+      ...readCredentials(first),
+      pingInterval: pingEveryMs,
+      socket: { ...socket, ...(isTls(first) && { tls: true }) },
+    },
     RESP: 3,
   });
   cluster.on('error', options.onLost);

@@ -93,19 +93,19 @@ export interface Certificate {
 interface CertificateRequest {
   readonly name: string;
   readonly issuer?: Certificate;
+  /** Addresses beside the name; those of loopback for `localhost`. */
+  readonly addresses?: readonly string[];
   readonly notAfterDate?: Date;
 }
 
-/** A certificate by an authority, or an authority; that of `localhost` is for 127.0.0.1 and ::1, too. */
+/** A certificate by an authority, or an authority. */
 export const issueCertificate = async ({
   name,
   issuer,
+  addresses = name === 'localhost' ? ['127.0.0.1', '::1'] : [],
   notAfterDate,
 }: CertificateRequest): Promise<Certificate> => {
-  const altNames = [
-    { type: 2 as const, value: name },
-    ...(name === 'localhost' ? ['127.0.0.1', '::1'].map((ip) => ({ type: 7 as const, ip })) : []),
-  ];
+  const altNames = [{ type: 2 as const, value: name }, ...addresses.map((ip) => ({ type: 7 as const, ip }))];
   const pems = await selfsigned.generate([{ name: 'commonName', value: name }], {
     keyType: 'ec',
     curve: 'P-256',
