@@ -95,6 +95,7 @@ const pipelineMax = 4;
 
 /** Puts admission control in front of a driver's pool. */
 export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
+  rejectOutdated(sql);
   const requestWaitMsMax = limits.requestDeadlineMs;
   const admission = createAdmission({ connections, pipelineMax, waitingMax, requestWaitMsMax });
   return { sql: admitSql(sql, admission, 'own'), requestSql: admitSql(sql, admission, 'request') };
@@ -139,22 +140,47 @@ export const guardSql = (sql: Sql, guard: Guard): Sql => wrapSql(sql, (_kind, wo
 export const admitSql = (sql: Sql, admission: Admission, line: Line): Sql =>
   wrapSql(sql, (kind, work) =>
     admission.admit(line, kind, () => {
-      const running = repeatUnsent(work);
+      const running = repeatUndone(kind, work);
       return kind === 'statement' ? running.then(dropHoles) : running;
     }),
   );
 
 /**
- * Runs work, and once more if it failed with the last words of a lost connection. The driver (3.4.9) keeps
- * the error with which a server closed a connection during a statement, and rejects the next statement of
- * that connection with it, which was not sent. A statement that was sent never gets such an error: it is
- * rejected as its connection closes.
+ * Runs work, and again if its statement was not run. The driver (3.4.9) keeps the error with which a server
+ * closed a connection during a statement, and rejects the next statement of that connection with it, which
+ * was not sent. A statement that was sent never gets such an error: it is rejected as its connection closes.
+ * A statement that was prepared and is outdated is prepared again, once on each connection.
  */
-const repeatUnsent = <Result>(work: () => PromiseLike<Result>): Promise<Result> =>
-  Promise.resolve(work()).catch((error: unknown) => {
-    if ((error as { severity?: string } | null)?.severity === 'FATAL') return work();
-    throw error;
+const repeatUndone = async <Result>(kind: Kind, work: () => PromiseLike<Result>): Promise<Result> => {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await work();
+    } catch (error) {
+      const isKept = isFirst && (error as { severity?: string } | null)?.severity === 'FATAL';
+      const isOutdated = kind === 'statement' && outdated.has(error as object);
+      if (!isKept && !isOutdated) throw error;
+    }
+  }
+};
+
+/** Errors of prepared statements that the server no longer has, or whose result has other columns by now. */
+const outdated = new WeakSet<object>();
+
+/**
+ * Rejects an outdated statement, which the driver (3.4.9) would send again itself. It sends the values of
+ * such a statement later, and meanwhile others on the same connection: each then gets the rows of another.
+ */
+const rejectOutdated = (sql: Sql): void => {
+  Object.defineProperty(Object.getPrototypeOf(sql``), 'retried', {
+    configurable: true,
+    // The driver sets it, then sends the statement unless it was cancelled.
+    set(this: { cancelled: boolean; reject: (error: object) => void }, error: object) {
+      outdated.add(error);
+      this.cancelled = true;
+      this.reject(error);
+    },
   });
+};
 
 /**
  * Removes the holes before the rows of a statement. The driver (3.4.9) goes on counting the rows of a
@@ -223,7 +249,9 @@ export const retrySerializable = async <Result>(
     try {
       return await transaction(attempt);
     } catch (error) {
-      if (attempt === attemptsMax || !repeatable.has((error as { code?: string }).code ?? '')) throw error;
+      const isRepeatable =
+        repeatable.has((error as { code?: string }).code ?? '') || outdated.has(error as object);
+      if (attempt === attemptsMax || !isRepeatable) throw error;
       await new Promise((resolve) => setTimeout(resolve, Math.random() * pauseMsMax * attempt));
     }
   }

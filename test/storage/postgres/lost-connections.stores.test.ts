@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { connectSql, type Sql } from '../../../storage/sql/client.ts';
+import { connectSql, runTransaction, type Sql } from '../../../storage/sql/client.ts';
 import { asStorage } from '../../../storage/sql/errors.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
@@ -61,6 +61,37 @@ test('after a connection that ended behind the first rows the next statement has
   assert.equal(await readOnes(sql), ones);
   await close();
 });
+
+for (const [what, forget] of Object.entries({
+  'a table gets another column': (sql: Sql) => sql`alter table kept add column later text`,
+  'a pooler discards what the session has': (sql: Sql) =>
+    onEach(async () => {
+      await sql`select pg_sleep(0.2)`;
+      await sql.unsafe('discard all');
+    }),
+}))
+  test(`prepared statements that end are prepared again, and no rows are mixed up: ${what}`, async () => {
+    const { sql, close } = await openServerSql(await server.database(`prepared_${what.length}`));
+    await sql`create table kept as select id from generate_series(0, 99) as id`;
+    const read = async (count: number): Promise<readonly number[]> => {
+      const ids = Array.from({ length: count }, (_, index) => index % 100);
+      const rows = ids.map((id) =>
+        id % 2 === 0
+          ? sql<{ id: number }[]>`select * from kept where id = ${id}`
+          : sql<{ id: number }[]>`select ${id}::int as id, pg_sleep(0.002)`,
+      );
+      return (await Promise.all(rows)).map(([row], index) => (row?.id ?? -1) - (ids[index] as number));
+    };
+    assert.equal(new Set(await read(1_000)), new Set([0]));
+
+    await forget(sql);
+    assert.equal(new Set(await read(400)), new Set([0]));
+    const inTransactions = onEach(() =>
+      runTransaction(sql, 'reading', (transaction) => transaction`select * from kept where id = ${1}`),
+    );
+    assert.is((await inTransactions).flat().length, 10);
+    await close();
+  });
 
 test('a connection that is lost while it builds an index ends only the build', async () => {
   const { sql, getLastError, close } = await openServerSql(await server.database('indexed'));
