@@ -13,7 +13,7 @@ import { createDeadlines, type Deadlines, type DeadlineTimes } from './request/d
 import { dispatch } from './request/dispatch.ts';
 import type { DispatchContext } from './request/dispatch-context.ts';
 import { loadValidators } from './request/explain.ts';
-import { createMatcher, type Matcher } from './request/match.ts';
+import { createMatcher } from './request/match.ts';
 import { nameSuccessor } from './request/retired-paths.ts';
 import { publicCors } from './response/cors.ts';
 import type { AnyRoute } from './route.ts';
@@ -54,7 +54,6 @@ export interface Facade {
    * connections are closed. Resolves after `deadlineMs` at the latest.
    */
   drain(deadlineMs: number): Promise<void>;
-  readonly draining: boolean;
   readonly inFlight: number;
 }
 
@@ -70,25 +69,21 @@ export const defaultDeadlines: DeadlineTimes = {
 /** Compiles routes into a matcher. Throws on duplicate paths, or a path that its schema contradicts. */
 export const compileRoutes = (routes: readonly AnyRoute[]) => createMatcher(routes.map(compileRoute));
 
-/** A slash at the end matches nothing, but people type `/docs/`. */
-const acceptDocsFolder = <Found>({ find }: Matcher<Found>): Matcher<Found> => ({
-  find: (method, path) => find(method, path === '/docs/' ? '/docs' : path),
-});
-
 /** Wires the facade; nothing listens yet. */
 export const createFacade = (options: FacadeOptions): Facade => {
   const deadlines = createDeadlines(options.app.clock, options.deadlines ?? defaultDeadlines);
-  let isLeaving = false;
+  const phase = { leaving: false, draining: false };
   const proxies = parseTrustedProxies(options.trustedProxies);
   const addresses = createAddressReader(proxies);
+  const matcher = compileRoutes([
+    ...addSite(options.routes, createSite(options.site)),
+    ...buildDocsRoutes(options.routes, options.findDemo),
+  ]);
+  // A slash at the end matches nothing, but people type it.
+  matcher.addAlias('/docs/', '/docs');
   const context: DispatchContext = {
     app: options.app,
-    matcher: acceptDocsFolder(
-      compileRoutes([
-        ...addSite(options.routes, createSite(options.site)),
-        ...buildDocsRoutes(options.routes, options.findDemo),
-      ]),
-    ),
+    matcher,
     sessions: options.sessions,
     permissions: options.permissions,
     limiter: createLimiter(options.limits, options.rates),
@@ -98,44 +93,38 @@ export const createFacade = (options: FacadeOptions): Facade => {
     logger: options.logger,
     logsAnswers: options.logger.isLevelEnabled('debug'),
     bodyBytesMax: options.app.settings.bodyBytesMax,
-    isDraining: () => server.draining,
-    isLeaving: () => isLeaving || server.draining,
+    phase,
     ...(options.reportRunning && { reportRunning: options.reportRunning }),
     cors: publicCors,
     nameSuccessor,
   };
   const server = createHttpServer({
-    handle: (exchange) => dispatch(context, exchange),
+    handle: dispatch.bind(null, context),
+    phase,
     shared: options.shared,
     ...(proxies.length > 0 && { onConnection: addresses.recordConnection }),
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
     sockets: { path: '/feed', protocol: 'rollcall.v1' },
   });
-  const startLeaving = (): void => {
-    isLeaving = true;
-  };
-  return buildFacade(server, deadlines, { startLeaving });
+  return buildFacade(server, deadlines);
 };
 
-/** Combines a server and its deadlines into a facade; `first` runs before what it is named after. */
+/** Combines a server and its deadlines into a facade; `end` ends what else a drain would wait for. */
 export const buildFacade = (
   server: HttpServer,
   deadlines: Pick<Deadlines, 'close'>,
-  first: { readonly startLeaving?: () => void; readonly drain?: () => void },
+  end = (): void => {},
 ): Facade => ({
-  startLeaving: () => first.startLeaving?.(),
+  startLeaving: server.startLeaving,
   listen: async (host, port) => {
     const boundPort = await server.listen(host, port);
     setImmediate(loadValidators);
     return boundPort;
   },
   drain: async (deadlineMs) => {
-    first.drain?.();
+    end();
     await server.drain(deadlineMs);
     deadlines.close();
-  },
-  get draining() {
-    return server.draining;
   },
   get inFlight() {
     return server.inFlight;

@@ -76,19 +76,20 @@ export const createAdmin = (options: AdminOptions): Facade => {
     logger: options.logger,
     logsAnswers: options.logger.isLevelEnabled('debug'),
     bodyBytesMax: Math.max(app.settings.bodyBytesMax, importBytesMax),
-    isDraining: () => false,
-    isLeaving: () => false,
+    // It answers until it is closed.
+    phase: { leaving: false, draining: false },
     cors: sameOriginOnly,
     checkHost: ({ headers }) => screenHost(headers.host),
     guard: createOperatorGuard(options.operators),
   };
   const server = createHttpServer({
-    handle: (exchange) => dispatch(context, exchange),
+    handle: dispatch.bind(null, context),
+    phase: { leaving: false, draining: false },
     shared: false,
     requestIdPrefix: 'operator-',
   });
   // Streams are requests in flight.
-  return buildFacade(server, deadlines, { drain: () => live.close() });
+  return buildFacade(server, deadlines, live.close);
 };
 
 const openLive = ({ app, metrics, live }: AdminOptions): Live => {

@@ -10,7 +10,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import type { Cors } from '../response/cors.ts';
 import type { AnyRoute } from '../route.ts';
 import type { AddressReader } from '../server/client-address.ts';
-import type { Exchange } from '../server/exchange.ts';
+import type { Exchange, ListenerPhase } from '../server/exchange.ts';
 import type { RequestMeters } from '../telemetry/metrics.ts';
 import type { RequestLogger } from '../telemetry/rate-limited-log.ts';
 import type { CompiledRoute } from './check.ts';
@@ -41,9 +41,7 @@ export interface DispatchContext {
   /** Whether every answer is logged, at level debug. */
   readonly logsAnswers: boolean;
   readonly bodyBytesMax: number;
-  readonly isDraining: () => boolean;
-  /** True when the node still works but is about to stop: every response closes its connection. */
-  readonly isLeaving: () => boolean;
+  readonly phase: Readonly<ListenerPhase>;
   /** Called first for every request, with its monotonic time (ms), as a sign that the process runs. */
   readonly reportRunning?: (steadyMs: number) => void;
   readonly cors: Cors;

@@ -24,7 +24,7 @@ import type { DispatchContext } from './dispatch-context.ts';
 const isLastReply = (call: Call): boolean => {
   const { headers } = call.exchange;
   const tooLong = headers.contentLength > call.context.bodyBytesMax;
-  return headers.chunked || tooLong || call.bodyFault !== null || call.context.isLeaving();
+  return headers.chunked || tooLong || call.bodyFault !== null || call.context.phase.leaving;
 };
 
 const recordAnswer = (call: Call, status: number): void => {
@@ -260,7 +260,7 @@ const openCall = (call: Call): void => {
   const { headers } = exchange;
   if (headers.framingFault !== '') throw new DomainError('malformed_request', headers.framingFault);
   context.checkHost?.(exchange);
-  if (context.isDraining())
+  if (context.phase.draining)
     throw createUnavailableError('draining', 'This node is shutting down. Please try again.', 1);
   const match = context.matcher.find(exchange.method, exchange.path);
   if (match === null) throw new DomainError('route_not_found', 'There is no such path.');

@@ -36,6 +36,8 @@ export interface RouteMatch<T> {
 export interface Matcher<T> {
   /** Returns `null` for an unknown path. HEAD finds the GET route. */
   find(method: string, path: string): RouteMatch<T> | null;
+  /** Lets another text find a path without parameters, also one that the grammar refuses. */
+  addAlias(text: string, path: string): void;
 }
 
 /** What a matcher finds: it has a route. */
@@ -189,5 +191,6 @@ export const createMatcher = <T extends MatcherEntry>(entries: readonly T[]): Ma
       const node = descend(root, { segments, values }, 0);
       return node === null ? null : toRouteMatch(node, method, values);
     },
+    addAlias: (text, path) => void plain.set(text, plain.get(path) as TrieNode<T>),
   };
 };

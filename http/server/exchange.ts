@@ -32,6 +32,14 @@ export interface WireReply {
   readonly close: boolean;
 }
 
+/** How far a listener is on its way to its end. */
+export interface ListenerPhase {
+  /** It still works, but every response closes its connection, so that clients go to other nodes. */
+  leaving: boolean;
+  /** New requests are refused. */
+  draining: boolean;
+}
+
 export interface Exchange {
   readonly method: string;
   /** As sent, still percent-encoded, without the query. */

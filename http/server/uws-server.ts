@@ -11,7 +11,7 @@
 import './header-limit.ts'; // Must come before the import of uWebSockets.js, which reads the limit.
 
 import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
-import type { BodyFault, Exchange, ExchangeOwner, WireReply } from './exchange.ts';
+import type { BodyFault, Exchange, ExchangeOwner, ListenerPhase, WireReply } from './exchange.ts';
 import { LargeBodies, largeBytesMin } from './large-bodies.ts';
 import { findBindFault } from './listen-fault.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
@@ -29,6 +29,7 @@ import { decodeText, RequestHeaders, RequestIds, statusLines, takeHeader, toConn
 
 export interface ServerOptions {
   readonly handle: (exchange: Exchange) => void;
+  readonly phase: ListenerPhase;
   /** Allows several processes to listen on one port; false binds it exclusively. */
   readonly shared: boolean;
   /** First part of generated request ids: identifies this process. */
@@ -45,7 +46,6 @@ interface ServerState extends ServerOptions {
   readonly openBodies: OpenBodies;
   readonly largeBodies: LargeBodies;
   socket: us_listen_socket | null;
-  draining: boolean;
   inFlight: number;
   readonly requestIds: RequestIds;
   /** Called when the last request in flight is answered during a drain. */
@@ -142,7 +142,7 @@ class UwsExchange implements Exchange {
     this.#counted = false;
     const server = this.#server;
     server.inFlight--;
-    if (server.draining && server.inFlight === 0) server.onEmpty?.();
+    if (server.phase.draining && server.inFlight === 0) server.onEmpty?.();
   }
 
   collectBody(bytesMax: number, owner: ExchangeOwner): void {
@@ -341,7 +341,7 @@ const waitUntilEmpty = (state: ServerState, deadlineMs: number): Promise<void> =
 const lastWriteMs = 20;
 
 const drain = async (state: ServerState, deadlineMs: number): Promise<void> => {
-  state.draining = true;
+  Object.assign(state.phase, { leaving: true, draining: true });
   if (state.socket !== null) uws.us_listen_socket_close(state.socket);
   state.socket = null;
   await waitUntilEmpty(state, deadlineMs);
@@ -363,7 +363,6 @@ export const createHttpServer = (options: ServerOptions) => {
     openBodies: { bytes: 0 },
     largeBodies: new LargeBodies(),
     socket: null,
-    draining: false,
     inFlight: 0,
     requestIds: new RequestIds(options.requestIdPrefix),
     onEmpty: null,
@@ -372,6 +371,9 @@ export const createHttpServer = (options: ServerOptions) => {
   if (options.sockets !== undefined) listenForUpgrades(state, options.sockets.path, options.sockets.protocol);
   state.app.any('/*', (response, request) => receive(state, new UwsExchange(state, response, request)));
   return {
+    startLeaving: () => {
+      state.phase.leaving = true;
+    },
     /** Resolves to the port. Rejects with a message for the operator (port taken, no such address). */
     listen: (host: string, port: number) => listen(state, host, port),
     /**
@@ -379,9 +381,6 @@ export const createHttpServer = (options: ServerOptions) => {
      * the latest.
      */
     drain: (deadlineMs: number) => drain(state, deadlineMs),
-    get draining() {
-      return state.draining;
-    },
     /** Requests not answered yet. */
     get inFlight() {
       return state.inFlight;
