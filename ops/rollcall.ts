@@ -141,23 +141,14 @@ const startOn = async (stores: Stores, config: Config, options: Omit<StartContex
   const parts = { ...context, ...fleet, ...services, ...counting, stores, operatorToken };
   let jobs: Schedule | null = null;
   const listeners = createListeners(config, { ...parts, wakeJob: (job) => jobs?.wake(job) });
-  const { url, adminUrl, demo } = await listeners.open();
+  const opened = await listeners.open();
   const cancelTimers = startTimers(parts);
   jobs = startJobs(parts, config);
-  followFleet(parts, adminUrl);
+  followFleet(parts, opened.adminUrl);
   const stop = createStop({ ...parts, ...listeners, config, cancelTimers, jobs });
   const notes = [...stores.notes, ...context.watches.listNotes()];
   const { otherNodes } = fleet;
-  return {
-    url,
-    adminUrl,
-    demo,
-    engine: counting.engine,
-    notes,
-    otherNodes,
-    lost: options.loss.reported,
-    stop,
-  };
+  return { ...opened, engine: counting.engine, notes, otherNodes, lost: options.loss.reported, stop };
 };
 
 type Telemetry = Awaited<ReturnType<typeof openTelemetry>>;

@@ -7,7 +7,7 @@
  */
 import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { backupFolder, hasDirectory } from '../../storage/backup/embedded.ts';
+import { backupFolder } from '../../storage/backup/embedded.ts';
 import { type CopySource, type StoreCopy, writeStoreCopy } from '../../storage/backup/live.ts';
 import { assertNewFolder, writeBackup } from '../../storage/backup/manifest.ts';
 import { backupServers, readServerMajor } from '../../storage/backup/servers.ts';
@@ -16,7 +16,7 @@ import { runOnServer } from '../../storage/sql/server.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
 import { CommandError, type Terminal } from './command.ts';
-import { assertDirectory, flushToSql, runWithStores } from './flush.ts';
+import { assertDirectory, assertFolderUsed, flushToSql, runWithStores } from './flush.ts';
 import { createProgress } from './progress.ts';
 import { type RunningNode, runUnlessLocked } from './running-node.ts';
 
@@ -91,15 +91,13 @@ const backupShared = (config: Config, terminal: Terminal, directory: string): Pr
   });
 
 const backupEmbedded = async (config: Config, terminal: Terminal, directory: string): Promise<void> => {
-  const { dataDir } = config;
-  if (!hasDirectory(dataDir))
-    throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
+  assertFolderUsed(config);
   const done = await runUnlessLocked(config, terminal, async (stores) => {
     await assertDirectory(stores);
     await flushToSql(stores);
   });
   if ('node' in done) await backupRunning(done.node, directory);
-  else await backupFolder(dataDir, directory, formatNow());
+  else await backupFolder(config.dataDir, directory, formatNow());
 };
 
 /** A node that runs makes the copy; without one, this process opens the stores and makes the same. */

@@ -3,11 +3,13 @@
  *
  * A flush is idempotent, so nodes may run and flush at the same time.
  */
+import { resolve } from 'node:path';
 import { toMessage } from '../../engine/errors.ts';
 import { createFlusher } from '../../engine/flush/flusher.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import { listAllShards } from '../../engine/ids.ts';
 import { createMetrics } from '../../http/telemetry/metrics.ts';
+import { hasDirectory } from '../../storage/backup/embedded.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
 import { prepareStores } from '../../storage/shards.ts';
@@ -36,6 +38,12 @@ export const runWithStores = async <Result>(
   } finally {
     await stores.close();
   }
+};
+
+/** A missing directory means that DATA_DIR is wrong: only an import may create one. */
+export const assertFolderUsed = ({ dataDir, databaseUrl }: Config): void => {
+  if (databaseUrl !== '' || hasDirectory(dataDir)) return;
+  throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
 };
 
 /**

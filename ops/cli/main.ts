@@ -9,12 +9,10 @@
 
 import { createWriteStream, fstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toMessage } from '../../engine/errors.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import type { EntityKind } from '../../engine/ids.ts';
-import { hasDirectory } from '../../storage/backup/embedded.ts';
 import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
@@ -32,6 +30,7 @@ import {
   type ExportArgs,
   runExport,
 } from './export.ts';
+import { assertFolderUsed } from './flush.ts';
 import { type ImportArgs, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
 import { runMove } from './move.ts';
@@ -155,8 +154,7 @@ export const runCommandLine = async (
     const runMaintenance = maintenanceCommands[parsed.command];
     if (runMaintenance !== undefined) {
       const config = readConfig();
-      if (parsed.command === 'move' || parsed.command === 'reflush')
-        assertDirectoryExists(config, parsed.command);
+      if (parsed.command === 'move' || parsed.command === 'reflush') assertFolderUsed(config);
       return await runMaintenance(config, terminal, parsed);
     }
     if (parsed.options.has('dry-run')) return await runDryImport(terminal, toImportArgs(parsed));
@@ -244,15 +242,9 @@ const exportFrom = (workplace: Workplace, terminal: Terminal, args: ExportArgs):
   });
 };
 
-/** Only an import may create a directory; for other commands a missing one means that DATA_DIR is wrong. */
-const assertDirectoryExists = ({ dataDir, databaseUrl }: Config, command: string): void => {
-  if (command === 'import' || databaseUrl !== '' || hasDirectory(dataDir)) return;
-  throw new CommandError(`There is no directory in ${resolve(dataDir)}. Set DATA_DIR to its folder.`);
-};
-
 const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
   const config = readConfig();
-  assertDirectoryExists(config, command);
+  if (command !== 'import') assertFolderUsed(config);
   const runOnStores = async (stores: Stores): Promise<number> => {
     await prepareStores(stores);
     // Rejects when the hot store has the counters of another directory.
