@@ -36,6 +36,10 @@ export const makeWebLink = (address: string): HTMLElement => {
   return link;
 };
 
+/** A link to the screen of an entity. */
+export const makeEntityLink = (kind: string, id: unknown, text = `${kind} ${id}`): HTMLElement =>
+  make('a', { href: `#${kind}/${encodeURIComponent(String(id))}` }, text);
+
 /** Replaces what the element contains. */
 export const fill = (element: Element, ...children: readonly Child[]): void =>
   element.replaceChildren(...children.flatMap((child) => (child === null ? [] : [toNode(child)])));

@@ -3,7 +3,7 @@
  * Each shows itself in `place` and may return what ends it.
  */
 import { type Answer, describeAnswer, type Json, type PageOperation, type PageSession } from './api.ts';
-import { fill, make } from './dom.ts';
+import { fill, make, makeEntityLink } from './dom.ts';
 import { toFilterAddress } from './filters.ts';
 import { makeForms, makeRowButton } from './operations.ts';
 import { makeAnswer, makeList, makeObject, makeTable } from './tables.ts';
@@ -78,11 +78,7 @@ const searchKinds = async (session: PageSession, text: string, results: HTMLElem
     const rows = Array.isArray(json.found) ? (json.found as Json[]) : [];
     direct.append(
       ...rows.flatMap(({ what, target_type, target_id }) => [
-        make(
-          'a',
-          { href: `#${target_type}/${encodeURIComponent(String(target_id))}` },
-          `${target_type} ${target_id}`,
-        ),
+        makeEntityLink(String(target_type), target_id),
         what === 'listing' ? ' has this itag. ' : ` has the ${what} with this id. `,
       ]),
     );
@@ -91,11 +87,7 @@ const searchKinds = async (session: PageSession, text: string, results: HTMLElem
   const found = ['bot', 'team'].map(async (kind) => {
     const { status, json } = await session.call('GET', `/${kind}s/${query}`);
     const id = String(json[`${kind}_id`] ?? json.id);
-    if (status === 200 && id !== text)
-      direct.append(
-        make('a', { href: `#${kind}/${encodeURIComponent(id)}` }, `${kind} ${id}`),
-        ' has this vanity code. ',
-      );
+    if (status === 200 && id !== text) direct.append(makeEntityLink(kind, id), ' has this vanity code. ');
   });
   await Promise.all([...found, ...lists.map(({ load }) => load())]);
 };

@@ -5,7 +5,7 @@
  */
 import type { Json, PageSession } from './api.ts';
 import { createChart } from './charts.ts';
-import { fill, make } from './dom.ts';
+import { fill, make, makeEntityLink } from './dom.ts';
 import { makeRowButton } from './operations.ts';
 import type { Screen } from './screens.ts';
 import { makeList } from './tables.ts';
@@ -76,10 +76,9 @@ export const showSuspects: Screen = (place, session, argument) => {
     unit: '',
     lines: isOne ? ['votes', 'a surge is above'] : ['all', 'new accounts'],
   });
-  const links = [make('a', { href: '#suspects' }, 'All listings')];
-  if (isOne) links.push(make('a', { href: `#${kind}/${encodeURIComponent(id)}` }, `The ${kind}`));
-  const path = make('p', {}, ...links.flatMap((link) => [link, ' ']));
-  fill(place, make('h1', {}, 'Suspects'), isOne ? path : null, chart.element, list.element);
+  const all = make('a', { href: '#suspects' }, 'All listings');
+  const path = isOne ? make('p', {}, all, ' ', makeEntityLink(kind, id, `The ${kind}`), ' ') : null;
+  fill(place, make('h1', {}, 'Suspects'), path, chart.element, list.element);
   void list.load();
   void session.call('GET', `/votes/hours?${isOne ? listing : ''}`).then(({ json }) => {
     chart.setData(toColumns(Array.isArray(json.hours) ? (json.hours as VoteHour[]) : []));

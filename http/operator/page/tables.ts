@@ -2,7 +2,7 @@
  * Shows answers of the node: lists as tables with pages, objects as names and values. Every value is text.
  */
 import { describeAnswer, type Json, type PageSession } from './api.ts';
-import { type Child, fill, make, makeCopyButton, makeFacts, makeScroller } from './dom.ts';
+import { type Child, fill, make, makeCopyButton, makeEntityLink, makeFacts, makeScroller } from './dom.ts';
 import { formatTotal } from './format.ts';
 
 const timestamp = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z$/;
@@ -47,7 +47,7 @@ const makeCell = (name: string, value: unknown): Child => {
     return make('span', { class: 'copied' }, make('code', {}, text), makeCopyButton(text));
   const screen = screensOfIds[name];
   const isId = screen !== undefined && /^[\w-]+$/.test(text);
-  if (isId) return make('a', { href: `#${screen}/${encodeURIComponent(text)}` }, text);
+  if (isId) return makeEntityLink(screen, text, text);
   if (text.length < foldedCharactersMin) return text;
   return make('details', {}, make('summary', {}, `${text.slice(0, foldedCharacters)}…`), text);
 };
