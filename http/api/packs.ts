@@ -107,10 +107,9 @@ export const packRoutes = defineRoutes('Packs', [
     query: PageQuery,
     replies: { 200: buildPageSchema(Pack, perPage.packs) },
     handle: async (app, { query }) =>
-      replyPage(await app.catalogue.packs.page(parsePage(query)), {
-        rowsPerPage: perPage.packs,
-        results: (rows) => toPacks(rows, app.clock.nowMs()),
-      }),
+      replyPage(await app.catalogue.packs.page(parsePage(query)), perPage.packs, (rows) =>
+        toPacks(rows, app.clock.nowMs()),
+      ),
   }),
   definePublicRoute('getPack', 'GET /packs/{id}', {
     summary: 'Get a pack',

@@ -59,10 +59,9 @@ export const serverRoutes = defineRoutes('Beyond the contract', [
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexServer, perPage.servers) },
     handle: async (app, { query }) =>
-      replyPage(await app.catalogue.servers.page(parsePage(query)), {
-        rowsPerPage: perPage.servers,
-        results: (rows) => rows.map((row) => toIndexServer(row, app.clock.nowMs())),
-      }),
+      replyPage(await app.catalogue.servers.page(parsePage(query)), perPage.servers, (rows) =>
+        rows.map((row) => toIndexServer(row, app.clock.nowMs())),
+      ),
   }),
   definePublicRoute('getServer', 'GET /servers/{id}', {
     summary: 'Get a server',

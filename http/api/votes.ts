@@ -186,11 +186,6 @@ const toVoteError = ({ reason, waitMs }: RefusedVote): DomainError => {
   }
 };
 
-const toVoteReply = (outcome: VoteOutcome): Reply => {
-  if (outcome.kind === 'refused') throw toVoteError(outcome);
-  return noContent;
-};
-
 const refuseVoter = async (app: App, vote: VoteRequest): Promise<Reply> => {
   await app.engine.read(vote.kind, vote.id);
   app.counts.votes[vote.kind].voter_banned += 1;
@@ -238,11 +233,12 @@ const sendVote = (app: App, vote: VoteRequest, traceparent: string): Promise<Rep
   app.engine.vote(vote).then(
     (outcome) => {
       app.counts.votes[vote.kind][outcome.kind === 'refused' ? outcome.reason : 'accepted'] += 1;
-      if (outcome.kind === 'voted' && app.webhooks.isWatched(vote.kind, vote.id)) {
+      if (outcome.kind === 'refused') throw toVoteError(outcome);
+      if (app.webhooks.isWatched(vote.kind, vote.id)) {
         if (traceparent !== '') app.webhooks.recordTrace(vote, { traceparent, atMs: app.clock.nowMs() });
         app.engine.flushEarly(vote.kind, vote.id);
       }
-      return toVoteReply(outcome);
+      return noContent;
     },
     (error: unknown) => {
       const isUnknown = error instanceof DomainError && error.code === 'not_found';

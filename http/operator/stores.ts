@@ -11,7 +11,6 @@ import type { AnyRoute } from '../route.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
 import { ListingParams } from './schema.ts';
 
-export const InspectParams = ListingParams;
 export const StoresOwner = Type.Object({ owner: Text });
 export const CopyBody = Type.Object({ parts: Type.Enum(['all', 'sql']) });
 
@@ -80,7 +79,7 @@ const buildReads = (access: StoreAccess): readonly AdminOperation[] => [
   }),
   defineOperation('stores inspect', 'GET /stores/inspect/{target_type}/{target_id}', {
     summary: 'Shows what the catalogue, SQL and the hot store have about one entity.',
-    params: InspectParams,
+    params: ListingParams,
     replies: { 200: Type.Unknown() },
     handle: async (_app, { params }) => replyOk(await access.inspect(params.target_type, params.target_id)),
   }),

@@ -39,10 +39,9 @@ export const botRoutes = defineRoutes('Bots', [
     query: PageQuery,
     replies: { 200: buildPageSchema(IndexBot, perPage.bots) },
     handle: async (app, { query }) =>
-      replyPage(await app.catalogue.bots.page(parsePage(query)), {
-        rowsPerPage: perPage.bots,
-        results: (rows) => toIndexBots(app, rows),
-      }),
+      replyPage(await app.catalogue.bots.page(parsePage(query)), perPage.bots, (rows) =>
+        toIndexBots(app, rows),
+      ),
   }),
   definePublicRoute('randomBots', 'GET /bots/@random', {
     summary: 'Get random bots',

@@ -124,10 +124,6 @@ export const replySnapshot = (snapshot: object, value: () => unknown): Reply => 
 /** The page envelope of contract §2.15. */
 export const replyPage = <Rows>(
   listing: Listing<Rows>,
-  page: { readonly rowsPerPage: number; readonly results: (rows: Rows) => readonly unknown[] },
-): Reply =>
-  replySnapshot(listing, () => ({
-    count: listing.count,
-    per_page: page.rowsPerPage,
-    results: page.results(listing.rows),
-  }));
+  per_page: number,
+  show: (rows: Rows) => readonly unknown[],
+): Reply => replySnapshot(listing, () => ({ count: listing.count, per_page, results: show(listing.rows) }));
