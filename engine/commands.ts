@@ -12,7 +12,6 @@ import {
   addWaiter,
   failWaiters,
   type PendingVote,
-  PendingVotes,
   releaseWaiters,
   toVoteOutcome,
   type VoteWaiter,
@@ -258,11 +257,11 @@ class VoteCommand implements Command<VoteOutcome>, PendingVote {
 
   joinPending(actor: Actor, attempt: Attempt<VoteOutcome>): boolean {
     const { user } = this.request;
-    const earlierVote = actor.pendingVotes?.find(user);
+    const earlierVote = actor.pendingVotes?.get(user);
     if (earlierVote === undefined) {
       this.outcomeUnknown = false;
-      actor.pendingVotes ??= new PendingVotes();
-      actor.pendingVotes.add(user, this);
+      actor.pendingVotes ??= new Map();
+      actor.pendingVotes.set(user, this);
       return false;
     }
     addWaiter(earlierVote, attempt);
@@ -279,8 +278,9 @@ class VoteCommand implements Command<VoteOutcome>, PendingVote {
   }
 
   onLeft(actor: Actor): void {
-    actor.pendingVotes?.remove(this.request.user, this);
-    if (actor.pendingVotes?.isEmpty()) actor.pendingVotes = null;
+    const { user } = this.request;
+    if (actor.pendingVotes?.get(user) === this) actor.pendingVotes.delete(user);
+    if (actor.pendingVotes?.size === 0) actor.pendingVotes = null;
   }
 
   toResult({ decision, state }: ItemReply): VoteOutcome {

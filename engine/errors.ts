@@ -144,6 +144,12 @@ export const createNotAppliedError = (
 export const toNotAppliedError = (operation: string, reason: StorageReason, cause: unknown): StorageError =>
   new StorageError(operation, { outcome: 'not_applied', reason, cause, detail: String(cause) });
 
+/** Returns the same failure with another outcome. */
+export const changeOutcome = (failure: StorageError, outcome: StorageOutcome): StorageError => {
+  const { operation, reason, message } = failure;
+  return new StorageError(operation, { outcome, reason, cause: failure, detail: message });
+};
+
 /** Creates the error for data that a store has and cannot read, named in `detail`; nothing was changed. */
 export const createDamageError = (operation: string, detail: string): StorageError =>
   createNotAppliedError(operation, 'damaged', detail);

@@ -85,8 +85,12 @@ export class Attempt<Result> implements Waiter {
     const live = core.registry.findLive(command.kind, command.id);
     if (live !== undefined) this.takeTurn(live);
     else
-      activateForWrite(core, command)
-        .then((actor) => this.takeTurn(actor))
+      core.registry
+        .getOrActivate(command.kind, command.id)
+        .then(
+          (actor) => this.takeTurn(actor),
+          (error: unknown) => this.reject(toNotApplied(error)),
+        )
         .catch(this.reject);
   }
 
@@ -146,14 +150,9 @@ export const toFailureError = ({ outcome, code }: TurnFailure): DomainError => {
 };
 
 /**
- * Finds or activates the actor of an item that is not sent yet. If that fails, the item was not counted, even
- * when the outcome of the load or the `init` is unknown; so the error says `not_applied`.
+ * Converts the failure of an activation for an item that is not sent yet. The item was not counted, even when
+ * the outcome of the load or the `init` is unknown; so the error says `not_applied`.
  */
-const activateForWrite = ({ registry }: Core, { kind, id }: Target): Promise<Actor> =>
-  registry.getOrActivate(kind, id).catch((error: unknown) => {
-    throw toNotApplied(error);
-  });
-
 const toNotApplied = (error: unknown): unknown => {
   if (error instanceof StorageError) {
     const { operation, reason } = error;

@@ -35,8 +35,8 @@ export class Actor {
   used = true;
   /** The registry tracks it, because not all its votes are known to be flushed. */
   unflushed = false;
-  /** Votes whose turns are in the output gate; `null` if there are none. */
-  pendingVotes: PendingVotes | null = null;
+  /** Votes whose turns are in the output gate, by user; `null` if there are none. */
+  pendingVotes: Map<string, PendingVote> | null = null;
 
   constructor(ref: EntityRef, generation: number, state: LazyState) {
     this.ref = ref;
@@ -128,37 +128,6 @@ export interface PendingVote {
   waiters: VoteWaiter[];
   /** Its deadline passed and its outcome is unknown, so no vote may wait behind it. */
   outcomeUnknown: boolean;
-}
-
-/** The pending votes of one entity, by user. Nearly always there is only one; a map is created for more. */
-export class PendingVotes {
-  private user = '';
-  private only: PendingVote | null = null;
-  private more: Map<string, PendingVote> | null = null;
-
-  find(user: string): PendingVote | undefined {
-    if (this.only !== null && this.user === user) return this.only;
-    return this.more?.get(user);
-  }
-
-  add(user: string, pending: PendingVote): void {
-    if (this.only === null) {
-      this.user = user;
-      this.only = pending;
-    } else {
-      this.more ??= new Map();
-      this.more.set(user, pending);
-    }
-  }
-
-  remove(user: string, pending: PendingVote): void {
-    if (this.only === pending) this.only = null;
-    else if (this.more?.get(user) === pending) this.more.delete(user);
-  }
-
-  isEmpty(): boolean {
-    return this.only === null && (this.more === null || this.more.size === 0);
-  }
 }
 
 /** Adds a vote behind the pending one, or fails it: too many wait, or the outcome is unknown. */

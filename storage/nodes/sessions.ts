@@ -18,7 +18,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import { StorageError } from '../../engine/errors.ts';
+import { changeOutcome, StorageError } from '../../engine/errors.ts';
 import { buildBound } from '../../engine/tools/cache-bounds.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { NewSession, SessionOfToken, SessionTarget } from '../catalogue/people/sessions.ts';
@@ -283,14 +283,7 @@ const repeatNotices = async (state: MirrorState): Promise<void> => {
 
 /** A failure after the first tombstone leaves the outcome unknown: the caller repeats the change. */
 const toOutcomeUnknown = (failure: unknown): unknown =>
-  failure instanceof StorageError
-    ? new StorageError(failure.operation, {
-        outcome: 'unknown',
-        reason: failure.reason,
-        cause: failure,
-        detail: failure.message,
-      })
-    : failure;
+  failure instanceof StorageError ? changeOutcome(failure, 'unknown') : failure;
 
 const remove = async (state: MirrorState, target: SessionTarget, id: string): Promise<boolean> => {
   const hash = await findHash(state.sql, target, id);
