@@ -27,7 +27,7 @@ import { openFault } from './sql/open-fault.ts';
 import { openServerSql } from './sql/server.ts';
 import { takeSessionLock } from './sql/session-lock.ts';
 
-export type { MemorySettings } from './hot/redis/eviction.ts';
+export type { MemorySettings } from './hot/redis/durability.ts';
 
 export interface StoresConfig {
   readonly dataDir: string;

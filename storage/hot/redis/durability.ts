@@ -29,15 +29,19 @@ const describeSync = (appendOnly: string | undefined, sync: string | undefined):
 const canFailOver = (info: string): boolean =>
   /^cluster_enabled:1/m.test(info) || /^connected_slaves:[1-9]/m.test(info);
 
+/** Reads two settings; `undefined` is one that the server does not show. */
+const readConfig = async (primary: Redis, ...names: readonly [string, string]) => {
+  const pairs = (await readUnlessRefused(primary.config('GET', ...names), [])) as readonly string[];
+  return (name: string): string | undefined =>
+    pairs.includes(name) ? pairs[pairs.indexOf(name) + 1] : undefined;
+};
+
 /** Rejects when the server does not answer. */
 const readDescription = async (primary: Redis): Promise<string> => {
-  const [pairs, info] = await Promise.all([
-    readUnlessRefused(primary.config('GET', 'appendonly', 'appendfsync'), []),
+  const [read, info] = await Promise.all([
+    readConfig(primary, 'appendonly', 'appendfsync'),
     readUnlessRefused(primary.info('replication', 'cluster'), ''),
   ]);
-  const settings = pairs as readonly string[];
-  const read = (name: string): string | undefined =>
-    settings.includes(name) ? settings[settings.indexOf(name) + 1] : undefined;
   const sync = describeSync(read('appendonly'), read('appendfsync'));
   return canFailOver(info) ? `${sync}; a failover may lose changes that the replica had not received` : sync;
 };
@@ -83,4 +87,38 @@ export const createDurabilityWatch = (
     /** Whether any check found a weak primary. Stays true: a replica that was cut off may be promoted. */
     wasWeak: () => wasWeak,
   };
+};
+
+export interface MemorySettings {
+  /** `host:port`. */
+  readonly server: string;
+  /** 0 means no limit. */
+  readonly maxmemoryBytes: number;
+  /** `maxmemory-policy`, such as `noeviction`; `''` where the server does not show it. */
+  readonly policy: string;
+}
+
+const readMemory = async (redis: Redis): Promise<Omit<MemorySettings, 'server'>> => {
+  const info = await readUnlessRefused(redis.info('memory'), '');
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1];
+  const bytes = /^maxmemory:(\d+)/m.exec(info)?.[1];
+  if (policy !== undefined && bytes !== undefined) return { policy, maxmemoryBytes: Number(bytes) };
+  // Servers that refuse `INFO` may allow `CONFIG`.
+  const read = await readConfig(redis, 'maxmemory-policy', 'maxmemory');
+  return { policy: read('maxmemory-policy') ?? '', maxmemoryBytes: Number(read('maxmemory') ?? '') };
+};
+
+/**
+ * Reads the memory settings of every connected primary, which say whether Redis may evict counters to make
+ * room; ops/watch/eviction-watch.ts judges them. Rejects when a primary does not answer.
+ */
+export const readMemorySettings = async (link: Link): Promise<readonly MemorySettings[]> => {
+  const all = await Promise.all(
+    link
+      .listSlotOwners()
+      .map(async ({ name, redis }) =>
+        redis === null ? [] : [{ server: name, ...(await readMemory(redis)) }],
+      ),
+  );
+  return all.flat();
 };

@@ -17,9 +17,13 @@ import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { markFlushed, peek } from './backlog.ts';
 import { packCall, packRules, takeReplies } from './codec.ts';
-import { createDurabilityWatch, type DurabilityWatch } from './durability.ts';
+import {
+  createDurabilityWatch,
+  type DurabilityWatch,
+  type MemorySettings,
+  readMemorySettings,
+} from './durability.ts';
 import { toOpenError, toStorageError } from './errors.ts';
-import { type MemorySettings, readMemorySettings } from './eviction.ts';
 import { createHeadsReader, type HeadsReader, readChanges } from './heads.ts';
 import { dropLibraries, readLibrary } from './library.ts';
 import { type Link, openLink } from './link.ts';

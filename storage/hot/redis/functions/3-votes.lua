@@ -6,11 +6,7 @@
 -- them already; the decisions of one batch, a table that the next reuses.
 voting.acceptances, voting.decisions = {}, {}
 
--- The decisions about a vote, packed.
-function voting.packRefusal(reason, retryAtMs)
-  return pack({ reason, retryAtMs })
-end
-
+-- The decision to accept a vote, packed.
 function voting.packAcceptance(count)
   local decision = voting.acceptances[count]
   if not decision then
@@ -116,12 +112,12 @@ function voting.applyVote(work, slot, at)
   local user, upvote, atMs = items[at], items[at + 1], items[at + 2]
   local refusal = not lostPositions and voting.findRefusal(slot, rest, atMs)
   if refusal then
-    return voting.packRefusal(refusal, 0)
+    return pack({ refusal, 0 })
   end
   local window = findWindow(rest, atMs, rules)
   local sinceMs, key, votes = voting.findHoldingVote(work, slot, user, atMs)
   if sinceMs > 0 and atMs < sinceMs + window[1] then
-    return voting.packRefusal(WAIT, sinceMs + window[1])
+    return pack({ WAIT, sinceMs + window[1] })
   end
   local count = window[2]
   assert(items[at + 3] >= count, 'a vote needs an itag for each vote it grants')

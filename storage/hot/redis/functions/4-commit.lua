@@ -47,15 +47,6 @@ end
 -- Work tables, reused by the next call: there are at most as many as shards, and creating them is expensive.
 local reusedWorks = {}
 
-local function getWork(index)
-  local work = reusedWorks[index]
-  if not work then
-    work = {}
-    reusedWorks[index] = work
-  end
-  return work
-end
-
 -- Reads what the batch needs into `work.values`; `openSlots` then replaces packed slots by open ones.
 local function openWork(work, prefix, items)
   local stem, field = getStem(prefix, items[1]), (parseProducer(items[2]))
@@ -282,7 +273,8 @@ local function commit(keys, arguments)
     local items
     offset, items = unpackArray(text, offset)
     count = count + 1
-    works[count] = getWork(count)
+    reusedWorks[count] = reusedWorks[count] or {}
+    works[count] = reusedWorks[count]
     decideBatch(works[count], prefix, items)
   until offset < 0
   local written, failure = pcall(writeAll, works, keys, prefix)
