@@ -39,17 +39,37 @@ const silenceMaxMs = 3_000;
 
 const socket = { connectTimeout: 2_000, socketTimeout: silenceMaxMs, reconnectStrategy: computeRetryDelayMs };
 
-/** Repeats the start: the client subscribes again by itself only to what it was once subscribed to. */
-const startAgainUntilDone = (
-  start: () => Promise<void>,
-  { onLost }: Pick<ListenerOptions, 'onLost'>,
-  isClosed: () => boolean,
-): void => {
-  start().catch((error: Error) => {
-    onLost(error);
-    if (isClosed()) return;
-    setTimeout(() => startAgainUntilDone(start, { onLost }, isClosed), computeRetryDelayMs(5)).unref();
-  });
+/** What both kinds of clients of node-redis have. */
+interface SubscribingClient {
+  readonly isOpen: boolean;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  subscribe(channels: string[], onMessage: (text: string) => void): Promise<unknown>;
+}
+
+/**
+ * Connects and subscribes, and repeats that until it is done: the client subscribes again by itself only to
+ * what it was once subscribed to. Returns a function that closes the client.
+ */
+const startClient = (client: SubscribingClient, options: ListenerOptions): (() => void) => {
+  let closed = false;
+  const start = async (): Promise<void> => {
+    if (!client.isOpen) await client.connect();
+    if (closed) client.destroy();
+    else await client.subscribe([...options.channels], options.onMessage);
+  };
+  const startUntilDone = (): void => {
+    start().catch((error: Error) => {
+      options.onLost(error);
+      if (!closed) setTimeout(startUntilDone, computeRetryDelayMs(5)).unref();
+    });
+  };
+  startUntilDone();
+  return () => {
+    // A close during `connect` does not end the connection that is being made: `start` does.
+    closed = true;
+    client.destroy();
+  };
 };
 
 const openSingle = (options: ListenerOptions, url: string): Listener => {
@@ -61,21 +81,10 @@ const openSingle = (options: ListenerOptions, url: string): Listener => {
   client.on('invalidate', (key: Buffer | string | null) =>
     options.onChanged(key === null ? null : String(key)),
   );
-  let closed = false;
-  const start = async (): Promise<void> => {
-    if (!client.isOpen) await client.connect();
-    if (closed) client.destroy();
-    else await client.subscribe([...options.channels], options.onMessage);
-  };
-  startAgainUntilDone(start, options, () => closed);
+  const close = startClient(client, options);
   const read = async (key: string): Promise<StoredText> => {
     const [leftMs, text] = await Promise.all([client.pTTL(key), client.get(key)]);
     return { leftMs, text };
-  };
-  // A close during `connect` does not end the connection that is being made: `start` does.
-  const close = (): void => {
-    closed = true;
-    client.destroy();
   };
   return { read, close };
 };
@@ -93,20 +102,8 @@ const openCluster = (options: ListenerOptions): Listener => {
     RESP: 3,
   });
   cluster.on('error', options.onLost);
-  let closed = false;
-  const start = async (): Promise<void> => {
-    if (!cluster.isOpen) await cluster.connect();
-    if (closed) cluster.destroy();
-    else await cluster.subscribe([...options.channels], options.onMessage);
-  };
-  startAgainUntilDone(start, options, () => closed);
-  return {
-    read: () => Promise.reject(new Error('on a Cluster, read through commands.ts')),
-    close: () => {
-      closed = true;
-      cluster.destroy();
-    },
-  };
+  const close = startClient(cluster, options);
+  return { read: () => Promise.reject(new Error('on a Cluster, read through commands.ts')), close };
 };
 
 /** Starts to connect and returns at once. */
