@@ -11,6 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { fdatasync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { open } from 'lmdb';
 import type { Batch, BatchReply, CommitRules, ShardVersion } from '../../../engine/entity/items.ts';
 import type { HotState } from '../../../engine/entity/state.ts';
 import { findHoldingSinceMs } from '../../../engine/entity/votes.ts';
@@ -23,7 +24,6 @@ import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
 import { completeCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
 import { DamagedVotes, decide, readVotes, toChanges } from './commit.ts';
-import { writeCopy } from './copy.ts';
 import { createDamageLog } from './damage.ts';
 import { addRecord, endJournal, openJournal } from './journal.ts';
 import { type Changes, packChanges, type RecordBuffer, unpackChanges } from './journal-records.ts';
@@ -176,6 +176,19 @@ const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   const votedAtMs = voter === undefined ? 0 : findVotedAtMs(store, { listing, voter }, state);
   if (votedAtMs === null) return { outcome: 'damaged', generation };
   return { outcome: 'found', ref: parseEntityRef(address, incarnation, shard), state, generation, votedAtMs };
+};
+
+/**
+ * Copies LMDB's tables into an empty folder, without a journal. Called in the table queue after a checkpoint.
+ * Rejects while the tables are whole only together with the journal.
+ */
+const writeCopy = async ({ tables, partial }: Writer, folder: string): Promise<void> => {
+  if (partial) throw createNotAppliedError('copy', 'busy', 'the last checkpoint did not end');
+  await tables.root.backup(folder, false);
+  const copy = open<unknown, string>({ path: folder, maxDbs: 16, overlappingSync: false });
+  // A store that names no journal begins one when it is opened.
+  await copy.openDB<unknown, string>({ name: 'meta' }).remove('journal');
+  await copy.close();
 };
 
 /**
