@@ -5,6 +5,7 @@
  * one thread, and a listing costs it more than a server.
  */
 
+import type { Sql } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 
 /** Where a step begins, and how many listings it takes. */
@@ -55,3 +56,25 @@ export const runInSteps = async (
     limit = Math.round(Math.min(listings.max, Math.max(listings.min, limit * Math.min(2, factor))));
   }
 };
+
+/** A range of incarnations: above `after`, up to and including `upto`. */
+export interface IncarnationRange {
+  readonly after: number | string;
+  readonly upto: number | string;
+}
+
+/** Runs `work` for each range of all listings. Rejects when the signal aborts. */
+export const runInRanges = (
+  sql: Sql,
+  options: StepOptions,
+  work: (range: IncarnationRange) => Promise<unknown>,
+) =>
+  runInSteps(options, 0, async ({ after, limit }) => {
+    const [row] = await sql<{ upto: number | null; listings: number }[]>`
+      select max(incarnation) as upto, count(*) as listings from (
+        select incarnation from totals where incarnation > ${after}::bigint
+        order by incarnation limit ${limit}) as next`;
+    const { upto = null, listings = 0 } = row ?? {};
+    if (upto !== null) await work({ after, upto });
+    return { position: upto ?? after, isLast: listings < limit };
+  });

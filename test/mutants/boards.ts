@@ -75,7 +75,7 @@ export const boardMutants: readonly Mutant[] = [
   },
   {
     name: 'a pass of the boards goes beyond its first step',
-    file: 'storage/catalogue/boards/ranges.ts',
+    file: 'storage/history/steps.ts',
     find: `isLast: listings < limit`,
     replace: `isLast: true`,
     killers: [boardsTest],

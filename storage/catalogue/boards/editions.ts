@@ -13,9 +13,8 @@ import {
   type RankedKind,
   type ScoreCounts,
 } from '../../../engine/rules/boards.ts';
-import type { StepOptions } from '../../history/steps.ts';
+import { runInRanges, type StepOptions } from '../../history/steps.ts';
 import { buildRows, type Fragment, formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
-import { runInRanges } from './ranges.ts';
 import { buildListed, buildScored, type DueBoard, dayMs, type Only, type ScoredBoard } from './scores.ts';
 import { createTally, type Tally } from './tally.ts';
 

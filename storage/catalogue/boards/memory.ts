@@ -7,9 +7,8 @@
  * an import trends nowhere.
  */
 import { toHalfLives } from '../../../engine/rules/boards.ts';
-import type { StepOptions } from '../../history/steps.ts';
+import { type IncarnationRange, runInRanges, type StepOptions } from '../../history/steps.ts';
 import type { Fragment, Queryable, Sql, Transaction } from '../../sql/client.ts';
-import { type IncarnationRange, runInRanges } from './ranges.ts';
 import { dayMs } from './scores.ts';
 
 /** Looks at all listings. Rejects when the signal aborts. */

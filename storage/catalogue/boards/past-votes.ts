@@ -6,10 +6,9 @@
  * never changes again. It waits for a while, for votes that were on their way to SQL; a later one is left
  * out.
  */
-import type { StepOptions } from '../../history/steps.ts';
+import { runInRanges, type StepOptions } from '../../history/steps.ts';
 import type { Fragment, Queryable, Sql } from '../../sql/client.ts';
 import { readValue } from '../../sql/rows.ts';
-import { runInRanges } from './ranges.ts';
 
 /** The wait after a reset. */
 const lateVotesMs = 600_000;

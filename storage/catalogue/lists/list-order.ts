@@ -55,7 +55,6 @@ export const createListOrders = (sql: Sql, options: OrderOptions) => {
     read: (list: ListName) => getCurrentOrder(state, list),
   };
 };
-export type ListOrders = ReturnType<typeof createListOrders>;
 
 /** Shares one read per list between all callers while it runs and while its result is fresh. */
 const getCurrentOrder = (state: ListOrdersState, list: ListName): Promise<ListOrder> => {

@@ -56,7 +56,6 @@ export const createVoterOrders = (sql: Sql, options: VoterOrderOptions = {}) => 
     page: (ref: EntityRef, page: number) => readPage(state, ref, page),
   };
 };
-export type VoterOrders = ReturnType<typeof createVoterOrders>;
 
 const readPage = async (state: VoterOrdersState, ref: EntityRef, page: number) => {
   const offset = computeOffset(page, perPage.voters);

@@ -4,7 +4,7 @@
  */
 
 import type { Random } from '../../../bench/shared/random.ts';
-import type { ListOrders } from '../../../storage/catalogue/lists/list-order.ts';
+import type { createListOrders } from '../../../storage/catalogue/lists/list-order.ts';
 import type { ListName } from '../../../storage/catalogue/lists/list-segments.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { addBot, addPack, addServer } from './directory.ts';
@@ -66,7 +66,7 @@ export interface Walk {
 
 /** Reads all pages of one order. `between` runs after each page. */
 export const walkList = async (
-  orders: ListOrders,
+  orders: ReturnType<typeof createListOrders>,
   list: ListName,
   options: { readonly perPage: number; readonly between?: () => Promise<void> },
 ): Promise<Walk> => {

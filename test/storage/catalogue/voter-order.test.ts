@@ -6,11 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRandom } from '../../../bench/shared/random.ts';
 import type { EntityRef } from '../../../engine/ids.ts';
-import {
-  createVoterOrders,
-  purgeVoterOrders,
-  type VoterOrders,
-} from '../../../storage/catalogue/votes/voter-order.ts';
+import { createVoterOrders, purgeVoterOrders } from '../../../storage/catalogue/votes/voter-order.ts';
 import { refOf } from '../../support/refs.ts';
 import { addBot, addUser, openDirectory } from './directory.ts';
 import { addVotes, changeVotes, plainVoters } from './voter-order.ts';
@@ -34,6 +30,8 @@ const insertVoters = async (ref: EntityRef, from: number, to: number): Promise<v
       ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'voter' || number, true, 0
     from generate_series(${from}::int, ${to}::int) as number`;
 };
+
+type VoterOrders = ReturnType<typeof createVoterOrders>;
 
 const readAllPages = async (orders: VoterOrders, ref: EntityRef): Promise<readonly string[]> => {
   const seen: string[] = [];
