@@ -2,10 +2,16 @@
  * The two ways of an import that do not open the stores: a dry run, and an import through a running node.
  */
 import { importLinesMax } from '../../http/operator/stores.ts';
-import { type BadLine, splitBatches } from '../../storage/import/batches.ts';
 import { createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
-import { measureFile, packLines, readFileLines, type SourceLine } from '../../storage/import/lines.ts';
+import {
+  type BadLine,
+  measureFile,
+  packLines,
+  readFileLines,
+  type SourceLine,
+  splitBatches,
+} from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
 import { type Counts, createZeroCounts } from '../../storage/import/write.ts';
 import type { ImportSource } from './import-source.ts';

@@ -4,9 +4,9 @@
  */
 import { basename } from 'node:path';
 import { formatCount, formatCounted } from '../../http/operator/page/format.ts';
-import type { BadLine } from '../../storage/import/batches.ts';
 import { type ImportReport, ImportStopped, importFile } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
+import type { BadLine } from '../../storage/import/lines.ts';
 import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
 import { type ImportSource, runOnSource } from './import-source.ts';
 import { checkLines, type DryRun, importThroughNode } from './import-steps.ts';

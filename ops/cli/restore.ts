@@ -7,10 +7,14 @@
  */
 import { renewGenerations } from '../../engine/flush/generations.ts';
 import { listAllShards } from '../../engine/ids.ts';
-import { listShardsBehind, readNewestPositions } from '../../storage/backup/age.ts';
 import { restoreAlone } from '../../storage/backup/alone.ts';
 import { restoreFolder } from '../../storage/backup/embedded.ts';
-import { describeOlderHotStore, restoreServers } from '../../storage/backup/servers.ts';
+import {
+  describeOlderHotStore,
+  listShardsBehind,
+  readNewestPositions,
+  restoreServers,
+} from '../../storage/backup/servers.ts';
 import { beginTimeline } from '../../storage/ledger/generations.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Config } from '../config/config.ts';

@@ -11,7 +11,13 @@ import { mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type PackContents, syncPath } from '../embedded/copy.ts';
-import type { NumberedShardPosition } from './age.ts';
+
+/** The newest position of one shard in a store. */
+export interface NumberedShardPosition {
+  readonly shard: number;
+  readonly generation: number;
+  readonly version: number;
+}
 
 interface ManifestHeader {
   readonly format: 1;

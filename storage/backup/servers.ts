@@ -5,20 +5,25 @@
  * and all totals in SQL are written again. A Redis that is older than the dump is refused. A restore raises
  * the generations before it loads the dump in one transaction, so an interrupted restore leaves an empty
  * database that no node starts on.
+ *
+ * A totals row in SQL has the (generation, version) of the hot store it was flushed from. If a shard of the
+ * hot store has not reached it, the hot store has lost data. The opposite proves nothing: SQL is always a
+ * flush behind. So the restore of an older SQL must call `raiseGenerationsPastSql`.
  */
 import { join } from 'node:path';
-import { oldShardCount } from '../../engine/ids.ts';
+import { isBefore } from '../../engine/entity/history.ts';
+import { listAllShards, oldShardCount } from '../../engine/ids.ts';
 import type { HotStore, ShardedStore } from '../../engine/ports.ts';
 import { syncPath } from '../embedded/copy.ts';
 import { beginTimeline } from '../ledger/generations.ts';
 import { readShardCount, type ShardCounts, takeShardCount } from '../shards.ts';
 import type { Sql } from '../sql/client.ts';
 import { readColumn, readNumber } from '../sql/rows.ts';
-import { hasAnyShard, listShardsBehind, raiseGenerationsPastSql, readNewestPositions } from './age.ts';
 import {
   type AloneBackup,
   BackupError,
   measureDump,
+  type NumberedShardPosition,
   readManifest,
   type ServersBackup,
   writeBackup,
@@ -127,4 +132,46 @@ export const findRestorePrograms = async (
     `The backup is of Postgres ${dumped}, but this server is Postgres ${major}: restore into version ` +
       `${dumped} or later.`,
   );
+};
+
+/** Reads the newest position of every shard that SQL has rows of. Reads all totals once. */
+export const readNewestPositions = (sql: Sql): Promise<readonly NumberedShardPosition[]> =>
+  sql.begin('isolation level repeatable read read only', async (transaction) => {
+    await transaction`set local statement_timeout = 0`;
+    return transaction<NumberedShardPosition[]>`
+      select shard, generation, max(version) as version from totals
+      join (select shard, max(generation) as generation from totals group by shard) newest
+        using (shard, generation)
+      where generation > 0
+      group by shard, generation order by shard`;
+  }) as Promise<readonly NumberedShardPosition[]>;
+
+/**
+ * Lists shards whose position in the hot store is before these. A shard never published is empty, not older.
+ */
+export const listShardsBehind = async (
+  hot: HotStore,
+  positions: readonly NumberedShardPosition[],
+): Promise<readonly number[]> => {
+  const hotPositions = await hot.readVersions(listAllShards(hot.countShards()));
+  return positions
+    .filter((position) => {
+      const hotPosition = hotPositions[position.shard];
+      return hotPosition !== undefined && hotPosition.generation > 0 && isBefore(hotPosition, position);
+    })
+    .map(({ shard }) => shard);
+};
+
+/** Whether any shard of the hot store was ever published: then it may have counters. */
+const hasAnyShard = async (hot: HotStore): Promise<boolean> =>
+  (await hot.readGenerations()).some((generation) => generation > 0);
+
+/**
+ * Gives the hot store a generation above all those in SQL, so that the next start treats the database as
+ * another one and writes all totals again. Hot when it resolves.
+ */
+const raiseGenerationsPastSql = async (hot: HotStore, positions: readonly NumberedShardPosition[]) => {
+  const generations = [...(await hot.readGenerations()), ...positions.map(({ generation }) => generation)];
+  const generation = Math.max(0, ...generations) + 1;
+  await hot.publish(listAllShards(hot.countShards()).map((shard) => ({ shard, generation })));
 };

@@ -11,9 +11,16 @@ import { createPartitions, type Partitions } from '../ledger/partitions.ts';
 import type { Sql, Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { readNumber } from '../sql/rows.ts';
-import { type BadLine, type LineBatch, splitBatches } from './batches.ts';
 import { kindNames, recordKinds } from './kinds.ts';
-import { type LineGroups, measureFile, readFileLines, type SourceLine } from './lines.ts';
+import {
+  type BadLine,
+  type LineBatch,
+  type LineGroups,
+  measureFile,
+  readFileLines,
+  type SourceLine,
+  splitBatches,
+} from './lines.ts';
 import { openRejects, type Rejects } from './rejects.ts';
 import { type Counts, createZeroCounts, writeBatch } from './write.ts';
 

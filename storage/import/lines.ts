@@ -2,10 +2,13 @@
  * The lines of an import: read from a file in bounded memory, or provided by a program.
  *
  * Numbers the lines (from 1), limits their length and computes the file's digest. A line that is too long or
- * not UTF-8 is returned with a fault instead of an exception: the import decides what to do.
+ * not UTF-8 is returned with a fault instead of an exception: the import decides what to do. Groups the lines
+ * into batches of checked records; comments and empty lines are counted as lines and skipped.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { checkLine } from './check.ts';
+import type { NumberedRecord } from './plan.ts';
 
 /** One line; `fault` says why it cannot be read, `''` if it can. */
 export interface SourceLine {
@@ -105,3 +108,40 @@ export async function* packLines(
   }
   if (lines.length > 0) yield lines;
 }
+
+export interface BadLine {
+  readonly line: number;
+  /** The line as read; `''` if it exceeds the length limit. */
+  readonly text: string;
+  readonly reason: string;
+}
+export interface LineBatch {
+  readonly records: (NumberedRecord & { readonly text: string })[];
+  readonly badLines: BadLine[];
+  /** Number of the last line in the batch. */
+  lastLine: number;
+}
+
+const batchLinesMax = 2_000;
+const batchCharactersMax = 4_000_000;
+
+/** Yields batches in the order of the lines. */
+export async function* splitBatches(groups: LineGroups, linesMax = batchLinesMax): AsyncGenerator<LineBatch> {
+  for await (const lines of packLines(groups, { linesMax, charactersMax: batchCharactersMax })) {
+    const batch: LineBatch = { records: [], badLines: [], lastLine: 0 };
+    for (const line of lines) addLine(batch, line);
+    yield batch;
+  }
+}
+
+const addLine = (batch: LineBatch, { number, text, fault }: SourceLine): void => {
+  batch.lastLine = number;
+  if (fault !== '') {
+    batch.badLines.push({ line: number, text, reason: fault });
+    return;
+  }
+  if (text === '' || text.startsWith('#') || text.trim() === '') return;
+  const checked = checkLine(text);
+  if (checked.record === null) batch.badLines.push({ line: number, text, reason: checked.fault });
+  else batch.records.push({ line: number, text, record: checked.record });
+};

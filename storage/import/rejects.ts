@@ -5,7 +5,7 @@
  * entries beyond the committed progress and finds them again. The file can be corrected and imported itself.
  */
 import { appendFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import type { BadLine } from './batches.ts';
+import type { BadLine } from './lines.ts';
 
 const heading = /^# line (\d+): /;
 

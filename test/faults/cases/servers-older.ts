@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as assert from 'uvu/assert';
 import { nowMs, type Span } from '../../../bench/prove/client-log.ts';
-import { listShardsBehind, readNewestPositions } from '../../../storage/backup/age.ts';
+import { listShardsBehind, readNewestPositions } from '../../../storage/backup/servers.ts';
 import { pluck } from '../../support/pluck.ts';
 import { until } from '../../support/until.ts';
 import { inspect } from '../harness/at-rest.ts';
