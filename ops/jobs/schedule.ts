@@ -20,27 +20,21 @@ export interface ScheduleParts extends Omit<RunParts, 'signal' | 'monotonicMs'> 
 
 const sweepPauseMs = 60_000;
 
-interface ScheduleState {
-  readonly parts: ScheduleParts;
-  readonly stopping: AbortController;
-  readonly running: Map<string, Promise<void>>;
+const createState = (parts: ScheduleParts) => ({
+  parts,
+  stopping: new AbortController(),
+  running: new Map<string, Promise<void>>(),
   /** Names of fleet jobs that SQL knows. */
-  readonly begun: Set<string>;
-  tasks: readonly ScheduledTask[];
-  cancels: readonly (() => void)[];
-}
+  begun: new Set<string>(),
+  tasks: [] as readonly ScheduledTask[],
+  cancels: [] as readonly (() => void)[],
+});
+type ScheduleState = ReturnType<typeof createState>;
 
 /** Creates the schedule; call `start` to begin. */
 export const createSchedule = (parts: ScheduleParts) => {
   parts.meters.declareJobs([...parts.fleetJobs, ...parts.nodeJobs].map(({ name }) => name));
-  const state: ScheduleState = {
-    parts,
-    stopping: new AbortController(),
-    running: new Map(),
-    begun: new Set(),
-    tasks: [],
-    cancels: [],
-  };
+  const state = createState(parts);
   return {
     /** Runs missed fleet jobs and all node jobs, and starts the timers. Never rejects. */
     start: () => {

@@ -52,16 +52,18 @@ const surgeCounts: ReadonlySet<number> = new Set(
 );
 
 /** What is known about an address and a listing for which it has cast several votes. */
-interface Pair {
-  readonly slot: number;
-  readonly incarnation: number;
-  dueAtVotes: number;
-  flags: number;
-  lastMs: number;
-  gaps: number;
-  gapSum: number;
-  gapSquares: number;
-}
+const createPair = (slot: number, incarnation: number) => ({
+  slot,
+  incarnation,
+  dueAtVotes: 0,
+  flags: 0,
+  lastMs: 0,
+  gaps: 0,
+  gapSum: 0,
+  gapSquares: 0,
+});
+type Pair = ReturnType<typeof createPair>;
+
 interface CountedVote extends Pick<OutboxVote, 'itag' | 'atMs'> {
   /** Packed hash. */
   readonly address: string;
@@ -73,27 +75,28 @@ interface ListingCount {
   hourVotes: number;
 }
 
-interface Counts {
-  readonly addresses: Uint16Array;
-  readonly pairs: Uint16Array;
-  readonly youngOfPairs: Uint16Array;
-  readonly listings: Map<number, ListingCount>;
-  readonly watched: Map<string, Map<number, Pair>>;
-  watchedPairs: number;
+const createCounts = (nowMs: number) => ({
+  addresses: new Uint16Array(slots),
+  pairs: new Uint16Array(slots),
+  youngOfPairs: new Uint16Array(slots),
+  listings: new Map<number, ListingCount>(),
+  watched: new Map<string, Map<number, Pair>>(),
+  watchedPairs: 0,
   /** Packed hashes of the addresses whose votes are all marked. */
-  readonly wide: Set<string>;
-  readonly dueAddresses: Set<string>;
-  readonly dueListings: Set<number>;
-  marks: MarkedVote[];
+  wide: new Set<string>(),
+  dueAddresses: new Set<string>(),
+  dueListings: new Set<number>(),
+  marks: [] as MarkedVote[],
   /** Packed hashes of addresses that SQL is judging now; `late` has their votes of the meantime. */
-  judged: ReadonlySet<string>;
-  late: CountedVote[];
+  judged: new Set<string>(),
+  late: [] as CountedVote[],
   /** `all`: votes of all addresses; `since`: those since the last run. */
-  readonly all: { votes: number; young: number };
-  readonly since: { votes: number; young: number };
-  hour: number;
-  halved: number;
-}
+  all: { votes: 0, young: 0 },
+  since: { votes: 0, young: 0 },
+  hour: Math.floor(nowMs / hourMs),
+  halved: Math.floor(nowMs / halveMs),
+});
+type Counts = ReturnType<typeof createCounts>;
 
 const addTo = (counts: Uint16Array, slot: number): number => {
   const count = Math.min(countMax, (counts[slot] ?? 0) + 1);
@@ -130,16 +133,7 @@ const watchPair = (
     pairs = new Map();
     counts.watched.set(address, pairs);
   }
-  const pair: Pair = {
-    slot,
-    incarnation,
-    dueAtVotes: 0,
-    flags: 0,
-    lastMs: 0,
-    gaps: 0,
-    gapSum: 0,
-    gapSquares: 0,
-  };
+  const pair = createPair(slot, incarnation);
   pairs.set(incarnation, pair);
   counts.watchedPairs += 1;
   return pair;
@@ -306,24 +300,7 @@ const rememberFound = (counts: Counts, work: DueWork, found: readonly AddressFin
 };
 
 export const createVoteCounter = (nowMs: number) => {
-  const counts: Counts = {
-    addresses: new Uint16Array(slots),
-    pairs: new Uint16Array(slots),
-    youngOfPairs: new Uint16Array(slots),
-    listings: new Map(),
-    watched: new Map(),
-    watchedPairs: 0,
-    wide: new Set(),
-    dueAddresses: new Set(),
-    dueListings: new Set(),
-    marks: [],
-    judged: new Set(),
-    late: [],
-    all: { votes: 0, young: 0 },
-    since: { votes: 0, young: 0 },
-    hour: Math.floor(nowMs / hourMs),
-    halved: Math.floor(nowMs / halveMs),
-  };
+  const counts = createCounts(nowMs);
   return {
     note: (votes: readonly OutboxVote[]) => {
       for (const vote of votes) noteVote(counts, vote);

@@ -94,31 +94,6 @@ interface PendingControl {
   readonly refused: Set<string>;
 }
 
-interface SyncState extends SyncedFilesOptions {
-  readonly directory: string;
-  readonly openedMs: number;
-  /** Files that are older were synced by an earlier process. */
-  cleanBeforeMs: number;
-  opened: boolean;
-  syncs: number;
-  /** Bytes of log since the last checkpoint was due, which was at `checkpointMs`, monotonic ms. */
-  logBytes: number;
-  checkpointMs: number;
-  /** Files of the log that were written since their last sync. */
-  readonly unsyncedLog: Set<FileNode>;
-  /** Folders with names that are not on disk yet. */
-  readonly changedFolders: Set<string>;
-  /** Descriptors of folders by path, because a commit cannot wait for one. */
-  readonly folders: Map<string, number>;
-  /** Paths of what must be synced before the control file is written. */
-  readonly owed: Set<string>;
-  /** The control file of the newest checkpoint, until it counts. */
-  pending: PendingControl | null;
-  /** Segments of the log that the checkpoint on disk does not need. */
-  unneededLog: ReadonlySet<string>;
-  completed: Promise<void>;
-}
-
 const isLogSegment = (parent: FileNode, name: string): boolean =>
   parent.name === 'pg_wal' && /^[0-9A-F]{24}$/.test(name);
 const isControl = ({ name, parent }: FileNode): boolean => name === 'pg_control' && parent.name === 'global';
@@ -132,6 +107,41 @@ const openFolders = (directory: string): Map<string, number> => {
     .map(({ parentPath, name }) => join(parentPath, name));
   return new Map([directory, ...inside].map((folder) => [folder, openSync(folder, 'r')]));
 };
+
+const createState = (directory: string, options: SyncedFilesOptions) => {
+  const marked = statSync(join(directory, markerName), { throwIfNoEntry: false });
+  const markedMs = marked?.mtimeMs ?? Number.POSITIVE_INFINITY;
+  const openedMs = Date.now();
+  return {
+    ...options,
+    directory,
+    openedMs,
+    /**
+     * Files that are older were synced by an earlier process. A mark of the future: the clock was set back,
+     * so times tell nothing about what is on disk.
+     */
+    cleanBeforeMs: markedMs <= openedMs ? markedMs - slackMs : Number.NEGATIVE_INFINITY,
+    opened: false,
+    syncs: 0,
+    /** Bytes of log since the last checkpoint was due, which was at `checkpointMs`, monotonic ms. */
+    logBytes: 0,
+    checkpointMs: performance.now(),
+    /** Files of the log that were written since their last sync. */
+    unsyncedLog: new Set<FileNode>(),
+    /** Folders with names that are not on disk yet. */
+    changedFolders: new Set<string>(),
+    /** Descriptors of folders by path, because a commit cannot wait for one. */
+    folders: openFolders(directory),
+    /** Paths of what must be synced before the control file is written. */
+    owed: new Set<string>(),
+    /** The control file of the newest checkpoint, until it counts. */
+    pending: null as PendingControl | null,
+    /** Segments of the log that the checkpoint on disk does not need. */
+    unneededLog: new Set<string>(),
+    completed: Promise.resolve(),
+  };
+};
+type SyncState = ReturnType<typeof createState>;
 
 const syncFolder = (state: SyncState, folder: string): void => {
   const descriptor = state.folders.get(folder) ?? openSync(folder, 'r');
@@ -312,27 +322,7 @@ const wrapNames = (state: SyncState, { FS }: Module): void => {
 
 /** Creates the synced files of the database in `directory`, which exists. */
 export const createSyncedFiles = (directory: string, options: SyncedFilesOptions) => {
-  const marker = join(directory, markerName);
-  const markedMs = statSync(marker, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
-  const openedMs = Date.now();
-  const state: SyncState = {
-    ...options,
-    directory,
-    openedMs,
-    // A mark of the future: the clock was set back, so times tell nothing about what is on disk.
-    cleanBeforeMs: markedMs <= openedMs ? markedMs - slackMs : Number.NEGATIVE_INFINITY,
-    opened: false,
-    syncs: 0,
-    logBytes: 0,
-    checkpointMs: performance.now(),
-    unsyncedLog: new Set(),
-    changedFolders: new Set(),
-    folders: openFolders(directory),
-    owed: new Set(),
-    pending: null,
-    unneededLog: new Set(),
-    completed: Promise.resolve(),
-  };
+  const state = createState(directory, options);
   const fileSystem = new NodeFS(directory);
   const init = fileSystem.init.bind(fileSystem);
   fileSystem.init = async (database, given) => {
@@ -358,6 +348,7 @@ export const createSyncedFiles = (directory: string, options: SyncedFilesOptions
     /** Records that all files of the opening are synced. Call once its checkpoint is durable. */
     markOpened: () => {
       const seconds = state.openedMs / 1_000;
+      const marker = join(directory, markerName);
       writeFileSync(marker, '');
       utimesSync(marker, seconds, seconds);
       state.opened = true;

@@ -22,7 +22,7 @@ import {
   splitBatches,
 } from './lines.ts';
 import { openRejects, type Rejects } from './rejects.ts';
-import { type Counts, createZeroCounts, writeBatch } from './write.ts';
+import { createZeroCounts, writeBatch } from './write.ts';
 
 export interface ImportOptions {
   /** Writes bad lines to `rejectedPath` (drops them if the lines come from a program) and continues. */
@@ -37,31 +37,22 @@ export interface ImportOptions {
   /** Stops after the current batch; a later run continues from there. */
   readonly signal?: AbortSignal;
 }
-export interface ImportReport {
-  readonly added: Counts;
-  /** Records whose id or key was already in the store. */
-  skipped: number;
-  rejected: number;
-  /** `''` when nothing was rejected. */
-  rejectedFile: string;
-  /** Lines that an earlier, interrupted run completed. */
-  readonly resumedAfter: number;
-  linesDone: number;
-  interrupted: boolean;
-  milliseconds: number;
-}
 
 /** Creates the report of a run that has not read a line yet. */
-export const createReport = (resumedAfter: number): ImportReport => ({
+export const createReport = (resumedAfter: number) => ({
   added: createZeroCounts(),
+  /** Records whose id or key was already in the store. */
   skipped: 0,
   rejected: 0,
+  /** `''` when nothing was rejected. */
   rejectedFile: '',
+  /** Lines that an earlier, interrupted run completed. */
   resumedAfter,
   linesDone: resumedAfter,
   interrupted: false,
   milliseconds: 0,
 });
+export type ImportReport = ReturnType<typeof createReport>;
 
 /** Bad lines stopped the import. Earlier batches are in the store, and nothing of this batch is. */
 export class ImportStopped extends Error {

@@ -48,14 +48,16 @@ interface Present {
   readonly name?: string;
 }
 /** What is known while a batch is planned; grows with each accepted record. */
-interface Known {
+const createKnown = () => ({
   /** By `kind:id`: what exists or was accepted. */
-  readonly present: Map<string, Present>;
+  present: new Map<string, Present>(),
   /** By `kind:value` of a field that is unique: the id that has it. */
-  readonly owners: Map<string, string>;
+  owners: new Map<string, string>(),
   /** `kind:id` of records of this batch that were refused. */
-  readonly refused: Set<string>;
-}
+  refused: new Set<string>(),
+});
+type Known = ReturnType<typeof createKnown>;
+
 interface Batch {
   readonly sql: Transaction;
   readonly plan: Plan;
@@ -134,7 +136,7 @@ const lookUp = async (sql: Transaction, records: readonly NumberedRecord[], now:
     if (record.kind === 'bot') add(ids, 'user', record.bot_id);
     if (kind.unique) add(values, kind.name, getUnique(kind, record, now));
   }
-  const known: Known = { present: new Map(), owners: new Map(), refused: new Set() };
+  const known = createKnown();
   const find = <Row extends object>(statement: string, wanted: ReadonlySet<string>) =>
     sql.unsafe<Row[]>(statement, [formatTexts([...wanted])], { prepare: true });
   await Promise.all([
@@ -167,7 +169,8 @@ const selectOwners = ({ table, key, unique }: RecordKind): string =>
 /* ------------------------------------------------------------------ planning */
 
 /** Adds one record to the plan, or returns why it is refused. */
-const take = ({ plan, known, now }: Batch, line: number, record: ImportRecord): string | null => {
+const take = (batch: Batch, line: number, record: ImportRecord): string | null => {
+  const { plan, known, now } = batch;
   const kind = recordKinds[record.kind];
   const id = getId(kind, record);
   if (!kind.isBlind && known.present.has(join(kind.name, id))) {
@@ -187,7 +190,7 @@ const take = ({ plan, known, now }: Batch, line: number, record: ImportRecord): 
     if (other !== undefined) return `${kind.unique} ${value} belongs to ${kind.name} ${other}`;
     known.owners.set(join(kind.name, value), id);
   }
-  if (record.kind === 'bot') takeAccount({ plan, known }, line, record);
+  if (record.kind === 'bot') takeAccount(batch, line, record);
   const entry: Entry = { line, kind: kind.name, id, record };
   plan.entries[kind.name].push(entry);
   if (record.kind === 'user')
@@ -197,11 +200,7 @@ const take = ({ plan, known, now }: Batch, line: number, record: ImportRecord): 
 };
 
 /** Takes the account of a bot, a user that the bot's record may create. */
-const takeAccount = (
-  { plan, known }: Pick<Batch, 'plan' | 'known'>,
-  line: number,
-  record: RecordOfKind<'bot'>,
-): void => {
+const takeAccount = ({ plan, known }: Batch, line: number, record: RecordOfKind<'bot'>): void => {
   const { bot_id: id, user, created_at } = record;
   if (user === undefined || known.present.has(join('user', id))) return;
   known.present.set(join('user', id), { name: user.display_name || user.username });
