@@ -1,9 +1,9 @@
 /**
  * A pool whose connections can be replaced all at once, for the driver cannot end one of them.
  *
- * Needed where connections are dead and nothing said so (a firewall forgot them), and where they lead to a
- * standby although the server's name may lead to the primary by now. The old connections have seconds for the
- * work that they and their queues have; then they are closed.
+ * Needed where connections are dead and nothing said so (a firewall forgot them), where they lead to a
+ * standby although the server's name may lead to the primary by now, and where the server takes none. The old
+ * connections have seconds for the work that they and their queues have; then they are closed.
  */
 import { connectAgain, type Pool, type Sql } from './client.ts';
 

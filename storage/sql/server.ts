@@ -79,7 +79,11 @@ const createServerSql = (
 ) => {
   const pool = createRenewablePool(first);
   const circuitBreaker = createCircuitBreaker({
-    probe: () => probe(url, options.silenceMaxMs ?? requestSilenceMaxMs),
+    probe: () =>
+      probe(url, options.silenceMaxMs ?? requestSilenceMaxMs).catch((error: unknown) => {
+        if (isRefusedConnection(error)) pool.renew();
+        throw error;
+      }),
     retryMs: 1_000,
     suspectMs: 2_000,
     // A command may wait for long with nothing else to do.
@@ -144,6 +148,14 @@ const probe = async (url: string, silenceMaxMs: number): Promise<void> => {
     await sql.end({ timeout: 0 });
   }
 };
+
+/**
+ * Whether the server answers and takes no connection, as while it recovers from a crash. A connection that
+ * the driver (3.4.9) lost during a statement does not see this answer: it connects again and again, thousands
+ * of times a second, until the server takes it or the pool is replaced.
+ */
+const isRefusedConnection = (error: unknown): boolean =>
+  (error as { severity?: string } | null)?.severity === 'FATAL';
 
 interface ServerFacts {
   readonly version: number;

@@ -2,6 +2,8 @@
  * Single connections to Postgres that end at a bad moment: what the next work on them gets, and work that
  * has a connection for itself.
  */
+import { createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connectSql, runTransaction, type Sql } from '../../../storage/sql/client.ts';
@@ -10,6 +12,8 @@ import { migrate } from '../../../storage/sql/migrate.ts';
 import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { takeSessionLock } from '../../../storage/sql/session-lock.ts';
+import { openCutProxy } from '../../support/cut-proxy.ts';
+import { close as closeServer, listen } from '../../support/loopback.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
 import { reasonOf } from '../ledger/contract.ts';
@@ -108,6 +112,43 @@ test('a connection that is lost while it builds an index ends only the build', a
   await until('it is back', async () => getLastError() === null);
   assert.is(await buildSearchIndexes(sql), 1);
   await close();
+});
+
+/** What Postgres says while it recovers from a crash. */
+const buildRefusal = (): Buffer => {
+  const fields = ['SFATAL', 'VFATAL', 'C57P03', 'Mthe database system is starting up', ''];
+  const message = Buffer.from(`E    ${fields.map((field) => `${field}\0`).join('')}`);
+  message.writeUInt32BE(message.length - 1, 1);
+  return message;
+};
+
+test('a server that crashed and recovers gets few connections, although work was waiting', async () => {
+  let connections = 0;
+  const recovering = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(buildRefusal()));
+  });
+  const port = await listen(recovering);
+  const proxy = await openCutProxy(server.port);
+  const address = (await server.database('crashed')).replace(`:${server.port}/`, `:${proxy.port}/`);
+  const { sql, getLastError, close } = await openServerSql(address);
+  const waiting = Array.from({ length: 50 }, (_, index) => endOf(sql`select pg_sleep(60), ${index}::int`));
+  await setTimeout(500);
+
+  proxy.redirect(port);
+  assert.equal([...new Set(await Promise.all(waiting))], ['unreachable unknown']);
+  await setTimeout(5_000);
+  connections = 0;
+  await setTimeout(2_000);
+  assert.ok(connections < 10, `${connections} connections in 2 s`);
+
+  proxy.redirect(server.port);
+  await until('it is back', async () => getLastError() === null);
+  assert.equal(await readOnes(sql), ones);
+  await close();
+  await proxy.close();
+  await closeServer(recovering);
 });
 
 test('a session lock that is lost while it is taken again is taken once more', async () => {
