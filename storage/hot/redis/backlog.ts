@@ -6,21 +6,22 @@
  * repeat.
  */
 import {
+  createEntityRef,
   type EntityAddress,
   type EntityRef,
   type Incarnation,
   parseEntityRef,
   type Shard,
+  toIncarnation,
 } from '../../../engine/ids.ts';
 import type { Backlog, BacklogSize, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
-import { originMark } from './codec.ts';
 import type { HeadsReader, ShardHead } from './heads.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
 import { takeSlot } from './slots.ts';
 import { type Tag, toTag, toTags } from './tags.ts';
-import { type ByteCursor, createCursor, takeNumber, takeText } from './unpack.ts';
+import { type ByteCursor, createCursor, takeBytes, takeNumber, takeText } from './unpack.ts';
 
 /** Entities and votes that one call handles. */
 const stepEntries = 1_000;
@@ -70,37 +71,58 @@ const takeEntity = (cursor: ByteCursor, shard: Shard): DirtyEntity | null => {
 };
 
 /** Reads a packed vote of the outbox of a shard. */
-type VoteReader = (text: string, shard: Shard) => OutboxVote;
+type VoteReader = (packed: Buffer, shard: Shard) => OutboxVote;
 
 /**
- * Creates a reader of packed outbox votes. The user is the last field because it may contain any character.
- * Many votes name one listing, so its reference is created once.
+ * A packed vote: itag, address, incarnation, direction, time and origin, number, user. The user is the last
+ * field because it may contain any character.
  */
+const packedVote = /^([^\0\ufffd]+)\0([^\0]+)\0(\d+)\0([01])\0(\d+)(?:\.0000(\d{1,64}))?\0(\d+)\0(.*)$/s;
+
+/**
+ * Begins the itag of a vote that cannot be read, before all its bytes. SQL refuses such an itag, so the vote
+ * becomes a dead letter and leaves the outbox.
+ */
+const unreadableMark = 'unreadable vote: ';
+
+const toUnreadableVote = (packed: Buffer, shard: Shard): OutboxVote => ({
+  itag: `${unreadableMark}${packed.toString('latin1')}`,
+  ref: createEntityRef({ kind: 'bot', id: '', incarnation: toIncarnation(0), shard }),
+  user: '',
+  upvote: false,
+  atMs: 0,
+  voteNumber: 0,
+});
+
+/** What a receipt names a vote by in the outbox: its itag, or all its bytes if it could not be read. */
+const toOutboxName = (itag: string): string | Buffer =>
+  itag.startsWith(unreadableMark) ? Buffer.from(itag.slice(unreadableMark.length), 'latin1') : itag;
+
+/** Creates a reader of packed outbox votes. Many votes name one listing: its reference is created once. */
 const createVoteReader = (): VoteReader => {
   const refs = new Map<string, EntityRef>();
-  const getRef = (listing: string, shard: Shard): EntityRef => {
+  const getRef = (address: string, incarnation: string, shard: Shard): EntityRef => {
+    const listing = `${address}\0${incarnation}`;
     const known = refs.get(listing);
     if (known !== undefined) return known;
-    const [address = '', incarnation] = listing.split('\0');
     const ref = parseEntityRef(address as EntityAddress, Number(incarnation) as Incarnation, shard);
     refs.set(listing, ref);
     return ref;
   };
-  return (text, shard) => {
-    const itagEnd = text.indexOf('\0');
-    const listingEnd = text.indexOf('\0', text.indexOf('\0', itagEnd + 1) + 1);
-    const atEnd = text.indexOf('\0', listingEnd + 3);
-    const numberEnd = text.indexOf('\0', atEnd + 1);
-    const [at, origin] = text.slice(listingEnd + 3, atEnd).split(originMark);
-    const vote = {
-      itag: text.slice(0, itagEnd),
-      ref: getRef(text.slice(itagEnd + 1, listingEnd), shard),
-      user: text.slice(numberEnd + 1),
-      upvote: text[listingEnd + 1] === '1',
-      atMs: Number(at),
-      voteNumber: Number(text.slice(atEnd + 1, numberEnd)),
-    };
+  const readVote = (packed: Buffer, shard: Shard): OutboxVote => {
+    const fields = packedVote.exec(packed.toString());
+    if (fields === null) throw new Error('not a packed vote');
+    const [, itag = '', address = '', incarnation = '', upvote, at, origin, number, user = ''] = fields;
+    const ref = getRef(address, incarnation, shard);
+    const vote = { itag, ref, user, upvote: upvote === '1', atMs: Number(at), voteNumber: Number(number) };
     return origin === undefined ? vote : { ...vote, origin };
+  };
+  return (packed, shard) => {
+    try {
+      return readVote(packed, shard);
+    } catch {
+      return toUnreadableVote(packed, shard);
+    }
   };
 };
 
@@ -117,7 +139,8 @@ const readShard = (
     const entity = takeEntity(cursor, request.shard);
     if (entity) entities.push(entity);
   }
-  for (let rest = takeNumber(cursor); rest > 0; rest--) votes.push(readVote(takeText(cursor), request.shard));
+  for (let rest = takeNumber(cursor); rest > 0; rest--)
+    votes.push(readVote(takeBytes(cursor), request.shard));
   const moreEntities = addresses > request.entities;
   const moreVotes = votes.length > request.votes;
   entities.length = Math.min(entities.length, request.entities);
@@ -187,31 +210,31 @@ export const peek = async (
 type FlushedArray = (string | number)[];
 interface FlushedShard {
   readonly entities: FlushedArray[];
-  readonly itags: string[];
+  readonly votes: (string | Buffer)[];
 }
 
 const groupByShard = (receipt: FlushReceipt): Map<Shard, FlushedShard> => {
   const receipts = new Map<Shard, FlushedShard>();
   const at = (shard: Shard): FlushedShard => {
-    const flushed = receipts.get(shard) ?? { entities: [], itags: [] };
+    const flushed = receipts.get(shard) ?? { entities: [], votes: [] };
     receipts.set(shard, flushed);
     return flushed;
   };
   for (const { ref, generation, version, flushedVotes } of receipt.entities) {
     at(ref.shard).entities.push([ref.address, ref.incarnation, version, flushedVotes, generation]);
   }
-  for (const { itag, shard } of receipt.votes) at(shard).itags.push(itag);
+  for (const { itag, shard } of receipt.votes) at(shard).votes.push(toOutboxName(itag));
   return receipts;
 };
 
 /** Packs a shard's receipt for the function `settled` of the library, in parts of at most `stepEntries`. */
-const packFlushed = (tag: Tag, { entities, itags }: FlushedShard) => {
+const packFlushed = (tag: Tag, { entities, votes }: FlushedShard) => {
   const parts: { packed: Buffer; entries: number }[] = [];
-  for (let first = 0; first < Math.max(entities.length, itags.length); first += stepEntries) {
+  for (let first = 0; first < Math.max(entities.length, votes.length); first += stepEntries) {
     const someEntities = entities.slice(first, first + stepEntries);
-    const someItags = itags.slice(first, first + stepEntries);
-    const packed = packValue([tag, someEntities.length, ...someEntities.flat(), ...someItags]);
-    parts.push({ packed, entries: someEntities.length + someItags.length });
+    const someVotes = votes.slice(first, first + stepEntries);
+    const packed = packValue([tag, someEntities.length, ...someEntities.flat(), ...someVotes]);
+    parts.push({ packed, entries: someEntities.length + someVotes.length });
   }
   return parts;
 };
@@ -228,7 +251,7 @@ export const markFlushed = async (link: Link, receipt: FlushReceipt): Promise<vo
       entries = 0;
     };
     for (const shard of group) {
-      const flushed = receipts.get(shard) ?? { entities: [], itags: [] };
+      const flushed = receipts.get(shard) ?? { entities: [], votes: [] };
       for (const step of packFlushed(toTag(shard, link.shardCount), flushed)) {
         if (entries > 0 && entries + step.entries > stepEntries) await send();
         parts.push(step.packed);

@@ -107,7 +107,7 @@ const checkItags = ({ itags }: VoteItem): readonly string[] => {
  * Separates a vote's time and its origin in the outbox. Versions that know no origins read both as one
  * number; these zeros make the origin a fraction that is too small to matter.
  */
-export const originMark = '.0000';
+const originMark = '.0000';
 const originPattern = /^\d{1,64}$/;
 
 const packOrigin = (origin: string | undefined): string => {

@@ -6,7 +6,7 @@
  * when it is known. No I/O.
  */
 
-export type Value = string | number | boolean | readonly Value[];
+export type Value = string | number | boolean | Buffer | readonly Value[];
 
 /** Bytes that a value needs at most beside those of its text. */
 const headMax = 9;
@@ -79,6 +79,7 @@ export class Packer {
     if (typeof value === 'number') this.number(value);
     else if (typeof value === 'string') this.text(value);
     else if (typeof value === 'boolean') this.flag(value);
+    else if (Buffer.isBuffer(value)) this.longBytes(value);
     else {
       const opened = this.open();
       for (const inner of value) this.value(inner);
@@ -106,10 +107,18 @@ export class Packer {
   }
 
   private longText(value: string): void {
-    const { bytes } = this;
-    const length = bytes.write(value, this.at + 5);
-    bytes[this.at] = 0xdb;
-    bytes.writeUInt32BE(length, this.at + 1);
+    this.endLong(this.bytes.write(value, this.at + 5));
+  }
+
+  private longBytes(value: Buffer): void {
+    this.reserve(headMax + value.length);
+    this.endLong(value.copy(this.bytes, this.at + 5));
+  }
+
+  /** Writes the head of a text of this many bytes, which are written already. */
+  private endLong(length: number): void {
+    this.bytes[this.at] = 0xdb;
+    this.bytes.writeUInt32BE(length, this.at + 1);
     this.at += 5 + length;
   }
 

@@ -46,8 +46,8 @@ local function hasItag(vote, itag)
   return vote and find(vote, itag, 1, true) == 1 and byte(vote, #itag + 1) == 0
 end
 
--- Removes the votes whose itags stand in `receipt` from `at` on. Usually they are the oldest ones in order;
--- then one command removes them.
+-- Removes the votes whose itags stand in `receipt` from `at` on; votes that could not be read stand there whole.
+-- Usually they are the oldest ones in order; then one command removes them.
 local function removeVotes(key, receipt, at)
   local count, same = #receipt - at + 1, 0
   local oldest = count > 0 and call('ZRANGE', key, 0, count) or {}
@@ -59,12 +59,14 @@ local function removeVotes(key, receipt, at)
     at = at + same
   end
   for position = at, #receipt do
-    call('ZREMRANGEBYLEX', key, '[' .. receipt[position] .. '\0', '(' .. receipt[position] .. '\1')
+    if call('ZREM', key, receipt[position]) == 0 then
+      call('ZREMRANGEBYLEX', key, '[' .. receipt[position] .. '\0', '(' .. receipt[position] .. '\1')
+    end
   end
 end
 
 -- Arguments: prefix, then per shard a packed flush receipt: shard, number of entities, then address,
--- incarnation, version, flushed votes and generation of each entity, then the itags of flushed votes.
+-- incarnation, version, flushed votes and generation of each entity, then the flushed votes (see `removeVotes`).
 local function settled(keys, arguments)
   for index = 2, #arguments do
     local receipt = unpackValue(arguments[index])
