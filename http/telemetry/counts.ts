@@ -148,6 +148,23 @@ const increase = (counts: Record<string, number>, value: string): void => {
   counts[value] = (counts[value] ?? 0) + 1;
 };
 
+type NumberName = {
+  [Name in keyof NodeCounts]: NodeCounts[Name] extends number ? Name : never;
+}[keyof NodeCounts];
+
+/** Returns a function that sets the number of this name. */
+export const createSetter =
+  (counts: NodeCounts, name: NumberName) =>
+  (value: number): void => {
+    counts[name] = value;
+  };
+
+const createAdder =
+  (counts: NodeCounts, name: NumberName) =>
+  (value: number): void => {
+    counts[name] += value;
+  };
+
 export const createEngineMeters = (counts: NodeCounts, observe: Observe): EngineMeters => ({
   recordCommit: (items, milliseconds) => {
     counts.commits.calls += 1;
@@ -158,20 +175,14 @@ export const createEngineMeters = (counts: NodeCounts, observe: Observe): Engine
   },
   recordCommitFailure: (outcome) => increase(counts.commitFailures, outcome),
   recordContinuityLoss: (reason) => increase(counts.continuityLosses, reason),
-  recordRetransmitBytes: (bytes) => {
-    counts.retransmitBytes = bytes;
-  },
-  recordResends: (items) => {
-    counts.resends += items;
-  },
+  recordRetransmitBytes: createSetter(counts, 'retransmitBytes'),
+  recordResends: createAdder(counts, 'resends'),
   recordResendOutcome: (outcome) => increase(counts.resendOutcomes, outcome),
   recordVersionPoll: (shards, changed) => {
     counts.polledShards += shards;
     counts.changedShards += changed;
   },
-  recordLoads: (entities) => {
-    counts.loads += entities;
-  },
+  recordLoads: createAdder(counts, 'loads'),
   recordFlush: (entities, votes, milliseconds) => {
     counts.flushes.rounds += 1;
     counts.flushes.milliseconds += milliseconds;
@@ -180,21 +191,13 @@ export const createEngineMeters = (counts: NodeCounts, observe: Observe): Engine
     counts.flushedRows.votes += votes;
   },
   recordFlushFailure: (reason) => increase(counts.flushFailures, reason),
-  recordDeadLetters: (rows) => {
-    counts.deadLetters += rows;
-  },
-  recordPending: (items) => {
-    counts.pendingItems = items;
-  },
-  recordActors: (live) => {
-    counts.actors = live;
-  },
+  recordDeadLetters: createAdder(counts, 'deadLetters'),
+  recordPending: createSetter(counts, 'pendingItems'),
+  recordActors: createSetter(counts, 'actors'),
   recordBacklog: (size, oldestAgeMs) => {
     counts.backlog = { entities: size.entities, votes: size.votes, oldestAgeMs };
   },
-  recordStaleParts: (parts) => {
-    counts.staleParts = parts;
-  },
+  recordStaleParts: createSetter(counts, 'staleParts'),
   recordPartsSwitch: (reason) => increase(counts.partsSwitches, reason),
 });
 
@@ -209,9 +212,7 @@ export const createJobMeters = (counts: NodeCounts, observe: Observe) => ({
     for (const job of jobs) counts.jobFailures[job] ??= 0;
   },
   /** Records how many votes have no number yet. */
-  recordUnnumberedVotes: (votes: number): void => {
-    counts.unnumberedVotes = votes;
-  },
+  recordUnnumberedVotes: createSetter(counts, 'unnumberedVotes'),
   /** One attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
   recordPush: (outcome: keyof NodeCounts['pushes']): void => increase(counts.pushes, outcome),
 });
@@ -225,9 +226,7 @@ export const createHistoryMeters = (counts: NodeCounts, observe: Observe) => ({
   recordSample: (milliseconds: number): void =>
     observe('rollcall_history_sample_seconds', milliseconds / 1_000),
   /** Samples that did not run. */
-  recordHoles: (holes: number): void => {
-    counts.historyHoles += holes;
-  },
+  recordHoles: createAdder(counts, 'historyHoles'),
 });
 export type HistoryMeters = ReturnType<typeof createHistoryMeters>;
 

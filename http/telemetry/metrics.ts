@@ -20,6 +20,7 @@ import {
   createHistoryMeters,
   createJobMeters,
   createOutboundMeters,
+  createSetter,
   createWebhookMeters,
   type NodeCounts,
   type Observe,
@@ -199,17 +200,13 @@ export const createMetrics = (routeNames: readonly string[], version: Version) =
     /** Records how late a timer of the event loop was, ms. */
     recordLoopLag,
     /** Records this node's clock minus the hot store's, ms. */
-    recordClockAhead: (milliseconds: number) => {
-      counts.clockAheadMs = milliseconds;
-    },
+    recordClockAhead: createSetter(counts, 'clockAheadMs'),
     /** From here on every scrape shows what `read` returns. */
     watchHealth: (read: () => NodeHealth) => void registerMetrics(registry, healthMetrics, read),
     /** From here on every scrape shows the age of these boards. */
     watchBoards: (boards: BoardAges) => void registerMetrics(registry, boardMetrics, () => boards),
     /** Records how many Redis primaries may evict counters. */
-    recordEvictingServers: (servers: number) => {
-      counts.evictingServers = servers;
-    },
+    recordEvictingServers: createSetter(counts, 'evictingServers'),
     /** Renders all metrics in the Prometheus text format. */
     render: () => registry.metrics(),
     contentType: registry.contentType,
