@@ -23,7 +23,7 @@ const modules =
 
 /** Files by their name on the wire; several parts are joined. */
 const files: Readonly<Record<string, readonly string[]>> = {
-  'page.css': [`${plot}uPlot.min.css`, './page/page.css'],
+  'page.css': [`${plot}uPlot.min.css`, '../site/page/base.css', './page/page.css'],
   'uplot.js': [`${plot}uPlot.iife.min.js`],
   'main.ts': ['./page/main.ts'],
   ...Object.fromEntries(modules.split(' ').map((name) => [`${name}.ts`, [`./page/${name}.ts`]])),

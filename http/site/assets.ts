@@ -22,7 +22,7 @@ const policy = "default-src 'none'";
 
 const createStyle = ({ accents }: Site) =>
   createPageFile(
-    [new URL('./page/site.css', import.meta.url)],
+    ['base', 'site'].map((name) => new URL(`./page/${name}.css`, import.meta.url)),
     buildPageHeaders(policy, 'text/css; charset=utf-8'),
     (text) => text.replace('var(--accent-light)', accents.light).replace('var(--accent-dark)', accents.dark),
   );

@@ -33,7 +33,7 @@ export const kindTitles: Readonly<Record<EntityKind, string>> = {
   pack: 'Pack',
 };
 
-/** The backgrounds of site.css, on which the accent must be readable. */
+/** The backgrounds of base.css, on which the accent must be readable. */
 export const backgrounds = { light: '#f6f7f9', dark: '#1c1f25' } as const;
 
 const readOrigin = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '');
