@@ -18,7 +18,6 @@ import type { BotLookup } from './outbound/bot-lookup.ts';
 import type { PushClient } from './outbound/push.ts';
 import type { WebhookSender } from './outbound/webhooks/send.ts';
 import type { VoteTraces } from './outbound/webhooks/traces.ts';
-import type { Reply } from './response/reply.ts';
 import type { NodeCounts } from './telemetry/counts.ts';
 import type { NodeStatus } from './telemetry/node-status.ts';
 
@@ -43,7 +42,7 @@ export interface App {
   readonly noteView: ((incarnation: number, address: string, agent: string) => void) | null;
   readonly feed: Feed;
   readonly webhooks: WebhookAccess;
-  readonly badges: BadgeCache<Reply>;
+  readonly badges: BadgeCache;
   readonly history: HistoryCache;
   readonly push: Pick<PushClient, 'publicKey' | 'findEndpointFault'>;
   readonly settings: FacadeSettings;

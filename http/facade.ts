@@ -41,22 +41,6 @@ export interface FacadeOptions
   readonly findDemo: () => DemoAccounts | null;
 }
 
-export interface Facade {
-  /** Resolves to the port. Rejects with a message for the operator. */
-  listen(host: string, port: number): Promise<number>;
-  /**
-   * From here on every response closes its connection, so that clients reconnect to other nodes. Nothing is
-   * rejected yet.
-   */
-  startLeaving(): void;
-  /**
-   * From here on new requests are answered 503 `draining`. Requests in flight are answered, then all
-   * connections are closed. Resolves after `deadlineMs` at the latest.
-   */
-  drain(deadlineMs: number): Promise<void>;
-  readonly inFlight: number;
-}
-
 export const defaultDeadlines: DeadlineTimes = {
   readingMs: 10_000,
   // Longer than the engine's own deadline, whose error says whether anything was counted.
@@ -114,14 +98,23 @@ export const buildFacade = (
   server: HttpServer,
   deadlines: Pick<Deadlines, 'close'>,
   end = (): void => {},
-): Facade => ({
+) => ({
+  /**
+   * From here on every response closes its connection, so that clients reconnect to other nodes. Nothing is
+   * rejected yet.
+   */
   startLeaving: server.startLeaving,
-  listen: async (host, port) => {
+  /** Resolves to the port. Rejects with a message for the operator. */
+  listen: async (host: string, port: number): Promise<number> => {
     const boundPort = await server.listen(host, port);
     setImmediate(loadValidators);
     return boundPort;
   },
-  drain: async (deadlineMs) => {
+  /**
+   * From here on new requests are answered 503 `draining`. Requests in flight are answered, then all
+   * connections are closed. Resolves after `deadlineMs` at the latest.
+   */
+  drain: async (deadlineMs: number): Promise<void> => {
     end();
     await server.drain(deadlineMs);
     deadlines.close();
@@ -130,3 +123,4 @@ export const buildFacade = (
     return server.inFlight;
   },
 });
+export type Facade = ReturnType<typeof buildFacade>;

@@ -17,7 +17,6 @@ import { createFacade, type Facade } from '../http/facade.ts';
 import type { DemoAccounts } from '../http/openapi/docs-page.ts';
 import { createBotLookup } from '../http/outbound/bot-lookup.ts';
 import { createProofVerifier } from '../http/outbound/vote-proof.ts';
-import type { Reply } from '../http/response/reply.ts';
 import type { AnyRoute } from '../http/route.ts';
 import type { Metrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
@@ -74,7 +73,7 @@ export const createApp = (
     noteView,
     feed,
     webhooks: webhooks.access,
-    badges: createBadgeCache<Reply>(config.badgeMaxAgeSeconds),
+    badges: createBadgeCache(config.badgeMaxAgeSeconds),
     history: createHistoryCache(),
     settings: config,
     listNodes,

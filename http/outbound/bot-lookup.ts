@@ -23,13 +23,6 @@ export interface BotDetails {
   readonly bot: (Omit<BotPerson, 'atMs'> & { readonly id: string; readonly servers: number }) | null;
 }
 
-export interface BotLookup {
-  /** Queries the look-up service: `bot` is `null` only if the application has none. At most `lookupMs`. */
-  readonly queryService: ServiceLookup<BotDetails>;
-  /** Queries the platform: `bot` is always `null`. At most `lookupMs`. */
-  readonly queryPlatform: ServiceLookup<BotDetails>;
-}
-
 export interface BotLookupOptions {
   /** URL templates with `{id}` for the application's id; `''` disables the source. */
   readonly serviceUrl: string;
@@ -155,7 +148,8 @@ const createLookup = <Schema extends TSchema>(
       });
 
 /** Wires both sources. It owns their caches, so create one per process. */
-export const createBotLookup = (options: BotLookupOptions): BotLookup => ({
+export const createBotLookup = (options: BotLookupOptions) => ({
+  /** Queries the look-up service: `bot` is `null` only if the application has none. At most `lookupMs`. */
   queryService: createLookup(
     {
       name: 'lookup',
@@ -166,6 +160,7 @@ export const createBotLookup = (options: BotLookupOptions): BotLookup => ({
     },
     options,
   ),
+  /** Queries the platform: `bot` is always `null`. At most `lookupMs`. */
   queryPlatform: createLookup(
     {
       name: 'platform',
@@ -177,3 +172,4 @@ export const createBotLookup = (options: BotLookupOptions): BotLookup => ({
     options,
   ),
 });
+export type BotLookup = ReturnType<typeof createBotLookup>;

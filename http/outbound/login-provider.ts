@@ -51,13 +51,6 @@ interface AuthorizeRequest {
   readonly challenge: string;
 }
 
-export interface LoginProvider {
-  readonly clientId: string;
-  /** Resolves to the address of a login; `null` when discovery fails now. */
-  buildAuthorizeUrl(request: AuthorizeRequest): Promise<string | null>;
-  exchange(exchange: CodeExchange): Promise<CodeExchangeResult>;
-}
-
 const answerBytesMax = 256 * 1024;
 const discoveryCacheMs = 3_600_000;
 /** Pause after a failed discovery, so that users who log in do not flood a provider that is down. */
@@ -69,20 +62,22 @@ interface ProviderState extends LoginProviderOptions {
 }
 
 /** Opens no connection until the first call. */
-export const createLoginProvider = (options: LoginProviderOptions): LoginProvider => {
+export const createLoginProvider = (options: LoginProviderOptions) => {
   const state: ProviderState = { ...options, client: { client_id: options.clientId }, discovered: null };
   return {
     clientId: options.clientId,
-    buildAuthorizeUrl: (request) =>
+    /** Resolves to the address of a login; `null` when discovery fails now. */
+    buildAuthorizeUrl: (request: AuthorizeRequest): Promise<string | null> =>
       runOrReport(state, null, async () =>
         buildAuthorizeUrl(await getServer(state, createTimeBudget(state)), state, request),
       ),
-    exchange: (request) =>
+    exchange: (request: CodeExchange): Promise<CodeExchangeResult> =>
       runOrReport(state, { kind: 'unavailable' }, () =>
         exchangeCode(state, createTimeBudget(state), request),
       ),
   };
 };
+export type LoginProvider = ReturnType<typeof createLoginProvider>;
 
 /** Runs the task. On failure, reports it and returns `fallback`. */
 const runOrReport = async <Value>(

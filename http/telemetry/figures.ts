@@ -23,15 +23,6 @@ export const readTotals = ({ requests, commits, flushes }: Readonly<NodeCounts>)
   flushes: { ...flushes },
 });
 
-/** A node's metrics, and the figures that are computed of them. */
-export interface WatchedFigures {
-  readonly metrics: Metrics;
-  /** Monotonic time of the start, ms. */
-  readonly startedMs: number;
-  /** The figures for a heartbeat. Rates and times are those since the last call, or of that one. */
-  readonly read: () => NodeFigures;
-}
-
 /** To one decimal. */
 export const toTenths = (value: number): number => Math.round(value * 10) / 10;
 
@@ -62,12 +53,13 @@ export const computeFigures = (
 });
 
 /** Returns the metrics with a reader for heartbeats. */
-export const watchFigures = (metrics: Metrics, clock: Pick<Clock, 'monotonicMs'>): WatchedFigures => {
+export const watchFigures = (metrics: Metrics, clock: Pick<Clock, 'monotonicMs'>) => {
   const { counts } = metrics;
   const startedMs = clock.monotonicMs();
   let last = readTotals(counts);
   let readMs = startedMs;
   let figures: NodeFigures | null = null;
+  /** The figures for a heartbeat. Rates and times are those since the last call, or of that one. */
   const read = (): NodeFigures => {
     const nowMs = clock.monotonicMs();
     if (figures !== null && nowMs - readMs < readAgainMsMin) return figures;
@@ -81,3 +73,4 @@ export const watchFigures = (metrics: Metrics, clock: Pick<Clock, 'monotonicMs'>
   };
   return { metrics, startedMs, read };
 };
+export type WatchedFigures = ReturnType<typeof watchFigures>;

@@ -5,21 +5,10 @@
  * last known one, for times when a store is away.
  */
 import { LRUCache } from 'lru-cache';
-
-export interface BadgeCache<Reply> {
-  /** Seconds for which clients and proxies may keep a badge. */
-  readonly maxAgeSeconds: number;
-  /** The reply under this key, created at the first call. */
-  reply(key: string, create: () => Reply): Reply;
-  keep(url: string, reply: Reply, nowMs: number): void;
-  /** The reply of this URL if it was kept within the last second. */
-  findFresh(url: string, nowMs: number): Reply | null;
-  /** The last reply of this URL, however old. */
-  findLast(url: string): Reply | null;
-}
+import type { Reply } from '../../response/reply.ts';
 
 /** Monotonic ms. */
-interface KeptReply<Reply> {
+interface KeptReply {
   readonly reply: Reply;
   readonly freshUntilMs: number;
 }
@@ -34,32 +23,35 @@ const urlCharactersMax = 512;
 /** An entry with its key, headers and tag, besides the text. */
 const entryBytes = 1_024;
 
-export const createBadgeCache = <Reply extends { readonly text?: string }>(
-  maxAgeSeconds: number,
-): BadgeCache<Reply> => {
+export const createBadgeCache = (maxAgeSeconds: number) => {
   const measure = ({ text = '' }: Reply): number => entryBytes + text.length;
   const bound = { max: repliesMax, maxSize: bytesMax };
   const replies = new LRUCache<string, Reply>({ ...bound, sizeCalculation: measure });
-  const urls = new LRUCache<string, KeptReply<Reply>>({
+  const urls = new LRUCache<string, KeptReply>({
     ...bound,
     sizeCalculation: ({ reply }) => measure(reply),
   });
   return {
+    /** Seconds for which clients and proxies may keep a badge. */
     maxAgeSeconds,
-    reply: (key, create) => {
+    /** The reply under this key, created at the first call. */
+    reply: (key: string, create: () => Reply): Reply => {
       const known = replies.get(key);
       if (known !== undefined) return known;
       const created = create();
       replies.set(key, created);
       return created;
     },
-    keep: (url, reply, nowMs) => {
+    keep: (url: string, reply: Reply, nowMs: number): void => {
       if (url.length <= urlCharactersMax) urls.set(url, { reply, freshUntilMs: nowMs + freshMs });
     },
-    findFresh: (url, nowMs) => {
+    /** The reply of this URL if it was kept within the last second. */
+    findFresh: (url: string, nowMs: number): Reply | null => {
       const kept = urls.get(url);
       return kept !== undefined && nowMs < kept.freshUntilMs ? kept.reply : null;
     },
-    findLast: (url) => urls.get(url)?.reply ?? null,
+    /** The last reply of this URL, however old. */
+    findLast: (url: string): Reply | null => urls.get(url)?.reply ?? null,
   };
 };
+export type BadgeCache = ReturnType<typeof createBadgeCache>;

@@ -61,13 +61,6 @@ export interface WebhookConnection {
   close(): void;
 }
 
-export interface WebhookSender {
-  /** Opens no socket yet. The caller closes the connection. */
-  open(url: string): WebhookConnection;
-  /** Closes all connections and sockets. */
-  close(): void;
-}
-
 /** Open sockets to all hosts above which none is kept, so that receivers cannot use up a process's files. */
 const keptSocketsMaxDefault = 2_048;
 /** Hosts with kept sockets; the oldest one beyond is closed when its requests are done. */
@@ -75,7 +68,7 @@ const hostsMax = 128;
 const keepMsDefault = 30_000;
 const resolveMsMax = 5_000;
 
-export const createWebhookSender = (options: WebhookSenderOptions): WebhookSender => {
+export const createWebhookSender = (options: WebhookSenderOptions) => {
   const { addresses: reach, timeoutMs, keepMs = keepMsDefault, ca } = options;
   const resolveMs = Math.min(resolveMsMax, timeoutMs);
   const pool: SocketPool = {
@@ -91,7 +84,8 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
   };
   const states = new Set<ConnectionState>();
   return {
-    open: (url) => {
+    /** Opens no socket yet. The caller closes the connection. */
+    open: (url: string): WebhookConnection => {
       const fault = findAddressFault(url, reach, true);
       const target = fault === null ? new URL(url) : fault;
       const state: ConnectionState = { pool, target, attempts: new Set(), closed: false };
@@ -104,13 +98,15 @@ export const createWebhookSender = (options: WebhookSenderOptions): WebhookSende
         },
       };
     },
-    close: () => {
+    /** Closes all connections and sockets. */
+    close: (): void => {
       for (const state of states) close(state);
       states.clear();
       for (const origin of pool.hosts.keys()) retire(pool, origin);
     },
   };
 };
+export type WebhookSender = ReturnType<typeof createWebhookSender>;
 
 interface ConnectionState {
   readonly pool: SocketPool;

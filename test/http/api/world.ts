@@ -30,7 +30,6 @@ import { defaultLimits } from '../../../http/limits/limiter.ts';
 import { type BotLookupOptions, createBotLookup } from '../../../http/outbound/bot-lookup.ts';
 import { createPushClient, type PushClient, type PushOptions } from '../../../http/outbound/push.ts';
 import type { WebhookSenderOptions } from '../../../http/outbound/webhooks/send.ts';
-import type { Reply } from '../../../http/response/reply.ts';
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { systemClock } from '../../../ops/clock.ts';
 import { createVoidPlansJob } from '../../../ops/jobs/void-plans.ts';
@@ -313,7 +312,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     noteView: null,
     feed,
     webhooks: webhooks.access,
-    badges: createBadgeCache<Reply>(300),
+    badges: createBadgeCache(300),
     history: createHistoryCache(),
     settings,
     listNodes: () => [],
