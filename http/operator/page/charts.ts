@@ -44,7 +44,7 @@ const createPlot = ({ lines, unit, seconds }: ChartPlan, place: HTMLElement): Pl
     ticks: { show: false },
     font: '12px system-ui',
   };
-  const strokes = [readColour('--first', place), readColour('--second', place)];
+  const strokes = [readColour('--main', place), readColour('--second', place)];
   return new uPlot(
     {
       width: place.clientWidth,

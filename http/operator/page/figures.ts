@@ -4,31 +4,20 @@
 import type { LiveFrame, LiveRoute, NodeStatus } from '../../telemetry/node-status.ts';
 import { formatCount, formatDuration, formatNumber } from './format.ts';
 
-export interface Figure {
-  readonly label: string;
-  readonly text: string;
-  /** It should be 0 and is not. */
-  readonly isWrong: boolean;
-}
+/** `isWrong`: it should be 0 and is not. */
+const show = (label: string, text: string, isWrong = false) => ({ label, text, isWrong });
+type Figure = ReturnType<typeof show>;
 
-export interface FigureGroup {
-  readonly title: string;
-  readonly figures: readonly Figure[];
-}
-
-const show = (label: string, text: string): Figure => ({ label, text, isWrong: false });
 const count = (label: string, value: number): Figure => show(label, formatCount(value));
 const rate = (value: number): Figure => show('rate', `${formatNumber(value)}/s`);
 const time = (label: string, ms: number | null): Figure => show(label, `${formatNumber(ms)} ms`);
 
 /** A number that should be 0. */
-const zero = (label: string, value: number, unit = ''): Figure => ({
-  label,
-  text: formatNumber(value) + unit,
-  isWrong: value > 0,
-});
+const zero = (label: string, value: number, unit = ''): Figure =>
+  show(label, formatNumber(value) + unit, value > 0);
 
-const group = (title: string, ...figures: readonly Figure[]): FigureGroup => ({ title, figures });
+const group = (title: string, ...figures: readonly Figure[]) => ({ title, figures });
+export type FigureGroup = ReturnType<typeof group>;
 
 /** The figures of the node itself. */
 export const describeFrame = (frame: LiveFrame): readonly FigureGroup[] => [
@@ -72,20 +61,15 @@ export const describeFrame = (frame: LiveFrame): readonly FigureGroup[] => [
   ),
 ];
 
-export interface FigureTable {
-  readonly caption: string;
-  /** The first column is text, the others are numbers. */
-  readonly titles: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
 type Columns<Row> = readonly (readonly [title: string, format: (row: Row) => string])[];
 
-const buildTable = <Row>(caption: string, rows: readonly Row[], columns: Columns<Row>): FigureTable => ({
+/** The first column is text, the others are numbers. */
+const buildTable = <Row>(caption: string, rows: readonly Row[], columns: Columns<Row>) => ({
   caption,
   titles: columns.map(([title]) => title),
   rows: rows.map((row) => columns.map(([, format]) => format(row))),
 });
+export type FigureTable = ReturnType<typeof buildTable>;
 
 /** All nodes: this one as of now, the others as of their last heartbeats. */
 export const describeNodes = (nodes: readonly NodeStatus[]): FigureTable =>

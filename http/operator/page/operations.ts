@@ -12,16 +12,7 @@ import {
 import { confirm, fill, make, notify } from './dom.ts';
 import { makeAnswer } from './tables.ts';
 
-type Place = 'params' | 'query' | 'body';
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
-
-interface FormField {
-  readonly name: string;
-  readonly place: Place;
-  readonly schema: FieldSchema;
-  readonly required: boolean;
-  readonly control: Control;
-}
 
 /** Texts that may be longer get several lines. */
 const lineCharactersMax = 200;
@@ -75,6 +66,7 @@ const buildFields = (operation: PageOperation, given: Readonly<Record<string, st
         return { name, place, schema, required: isRequired, control };
       });
   });
+type FormField = ReturnType<typeof buildFields>[number];
 
 /** `undefined` for a field that was left empty. Throws a `SyntaxError` for JSON that is none. */
 const readValue = ({ schema, control }: FormField): unknown => {
@@ -87,13 +79,7 @@ const readValue = ({ schema, control }: FormField): unknown => {
   return schema.type === 'integer' || schema.type === 'number' ? Number(text) : text;
 };
 
-interface Request {
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly body: Readonly<Record<string, unknown>> | undefined;
-}
-
-const buildRequest = (operation: PageOperation, fields: readonly FormField[]): Request => {
+const buildRequest = (operation: PageOperation, fields: readonly FormField[]) => {
   let { path } = operation;
   const query = new URLSearchParams();
   const body: Record<string, unknown> = {};
@@ -106,6 +92,7 @@ const buildRequest = (operation: PageOperation, fields: readonly FormField[]): R
   }
   return { path, query, body: operation.body === undefined ? undefined : body };
 };
+type Request = ReturnType<typeof buildRequest>;
 
 const quote = (text: string): string =>
   /^[\w.:/@-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

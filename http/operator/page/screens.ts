@@ -13,22 +13,15 @@ export type Screen = (place: HTMLElement, session: PageSession, argument: string
 const selectGroups = ({ operations }: PageSession, groups: readonly string[]): readonly PageOperation[] =>
   operations.filter(({ command }) => groups.includes(command.split(' ')[0] ?? ''));
 
-interface Kind {
-  readonly name: 'bot' | 'server' | 'team' | 'pack' | 'user';
-  readonly plural: string;
-  /** The field that identifies a row. */
-  readonly id: string;
-  /** The path parameter of its own operations. */
-  readonly parameter: string;
-}
-
-const kinds: readonly Kind[] = [
+/** `id`: the field that identifies a row; `parameter`: the path parameter of its own operations. */
+const kinds = [
   { name: 'bot', plural: 'bots', id: 'bot_id', parameter: 'id' },
   { name: 'server', plural: 'servers', id: 'server_id', parameter: 'id' },
   { name: 'team', plural: 'teams', id: 'id', parameter: 'id' },
   { name: 'pack', plural: 'packs', id: 'url', parameter: 'url' },
   { name: 'user', plural: 'users', id: 'id', parameter: 'id' },
-];
+] as const;
+type Kind = (typeof kinds)[number];
 
 const linkTo =
   ({ name, id }: Kind) =>
@@ -37,28 +30,23 @@ const linkTo =
 
 const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const makeSearch = (label: string, value: string, onSearch: (text: string) => void): HTMLElement => {
-  const input = make('input', { type: 'search', id: 'search', value, maxlength: '128', autocomplete: 'off' });
-  const onsubmit = (event: Event): void => {
-    event.preventDefault();
-    onSearch(input.value.trim());
-  };
-  return make(
-    'form',
-    { class: 'search', role: 'search', onsubmit },
-    make('label', { for: 'search' }, label),
-    make('div', { class: 'actions' }, input, make('button', { class: 'main' }, 'Find')),
-  );
-};
-
 /** Searches all kinds; also finds a bot or a team by its vanity code, and what has a UUID. */
 export const showFind: Screen = (place, session, text) => {
-  const search = makeSearch('An id, an itag, a vanity code, or the start of a name', text, (next) => {
-    location.hash = `#find/${encodeURIComponent(next)}`;
-  });
+  const field = { type: 'search', id: 'search', value: text, maxlength: '128', autocomplete: 'off' };
+  const input = make('input', field);
+  const onsubmit = (event: Event): void => {
+    event.preventDefault();
+    location.hash = `#find/${encodeURIComponent(input.value.trim())}`;
+  };
+  const search = make(
+    'form',
+    { class: 'search', role: 'search', onsubmit },
+    make('label', { for: 'search' }, 'An id, an itag, a vanity code, or the start of a name'),
+    make('div', { class: 'actions' }, input, make('button', { class: 'main' }, 'Find')),
+  );
   const results = make('div', {});
   fill(place, make('h1', {}, 'Find'), search, results);
-  search.querySelector('input')?.focus();
+  input.focus();
   if (text !== '') void searchKinds(session, text, results);
 };
 
