@@ -29,7 +29,8 @@ const page = Type.Optional(Type.String({ description: 'Page number, from 1.' }))
 
 const search = Type.Optional(buildName(128, 'Only this id, and names that begin with this text.'));
 
-const types = ['pending', 'approved', 'certified', 'denied'] as const;
+const buildTypes = (description: string) =>
+  Type.Optional(Type.Enum(['pending', 'approved', 'certified', 'denied'], { description }));
 export const PageOnlyQuery = Type.Object({ page });
 
 export const AuditQuery = Type.Object({
@@ -54,18 +55,12 @@ export const UsersQuery = Type.Object({
 });
 
 export const ListBotsQuery = Type.Object({
-  type: Type.Optional(
-    Type.Enum([...types], {
-      description: 'pending, approved, certified or denied; pending if neither this nor a search is given.',
-    }),
-  ),
+  type: buildTypes('pending, approved, certified or denied; pending if neither this nor a search is given.'),
   ...SearchQuery.properties,
 });
 
 export const ListServersQuery = Type.Object({
-  type: Type.Optional(
-    Type.Enum([...types], { description: 'Only this type: pending, approved, certified or denied.' }),
-  ),
+  type: buildTypes('Only this type: pending, approved, certified or denied.'),
   ...SearchQuery.properties,
 });
 
@@ -118,12 +113,17 @@ export const VotesQuery = Type.Object({
 });
 export type VotesQuery = Static<typeof VotesQuery>;
 
-export const VoteList = buildList('votes', {
+/** What every list of votes says of a vote. */
+export const voteFields = {
   created_at: Timestamp,
   target_type: Text,
   target_id: Text,
   author: Text,
   upvote: Flag,
+};
+
+export const VoteList = buildList('votes', {
+  ...voteFields,
   void: Flag,
   void_reason: Text,
   itag: Text,

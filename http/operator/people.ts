@@ -4,8 +4,8 @@
  * the other nodes.
  */
 import { DomainError } from '../../engine/errors.ts';
-import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
+import type { SessionTarget } from '../../storage/catalogue/people/sessions.ts';
 import { revokeSession, Sessions, toSession } from '../api/sessions.ts';
 import { UserParams } from '../api/shared/common.ts';
 import { parsePermissionIds, toTarget } from '../api/shared/convert.ts';
@@ -128,11 +128,7 @@ const thirtyDaysSeconds = 30 * 86_400;
 const unchangedFields = { username: null, displayName: null, avatar: null, flags: null } as const;
 
 /** Issues a token; only this reply has it. Creates a user who does not exist. *Ledger* when it resolves. */
-const issueToken = async (
-  app: App,
-  target: { readonly kind: TokenKind; readonly id: string },
-  body: TokenBody,
-): Promise<Reply> => {
+const issueToken = async (app: App, target: SessionTarget, body: TokenBody): Promise<Reply> => {
   const permLimits = parsePermissionIds('/perm_limits', body.perm_limits ?? []);
   if (target.kind === 'user') {
     if (!userIdShape.test(target.id))

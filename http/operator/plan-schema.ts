@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox';
 import { Flag, Sum, Text, Timestamp, toNullable, Uuid } from '../api/shared/common.ts';
 import { buildProse } from '../api/shared/fields.ts';
 import { signedText } from '../api/shared/patterns.ts';
-import { buildList, buildListOf, VotesQuery } from './list-schema.ts';
+import { buildList, buildListOf, VotesQuery, voteFields } from './list-schema.ts';
 
 const { target_type, target_id, user, since, before } = VotesQuery.properties;
 const buildHash = (description: string) =>
@@ -41,14 +41,7 @@ export type PlanBody = Static<typeof PlanBody>;
 
 export const PlanParams = Type.Object({ plan: PlanId });
 
-const vote = {
-  created_at: Timestamp,
-  target_type: Text,
-  target_id: Text,
-  author: Text,
-  upvote: Flag,
-  itag: Text,
-};
+const vote = { ...voteFields, itag: Text };
 
 /** A plan as its own operations show it. */
 export const ShownPlan = Type.Object({

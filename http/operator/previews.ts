@@ -3,30 +3,25 @@
  *
  * Each function rejects with `not_found` where the operation itself would.
  */
-import { type EntityKind, foldTargetId } from '../../engine/ids.ts';
-import type { TokenKind } from '../../engine/rules/token.ts';
+import { foldTargetId, type Target } from '../../engine/ids.ts';
 import type { BanKind } from '../../storage/catalogue/people/people-edits.ts';
+import type { SessionTarget } from '../../storage/catalogue/people/sessions.ts';
 import type { App } from '../app.ts';
 import { requireFound } from '../response/errors.ts';
 import { formatCounted } from './page/format.ts';
 import type { ResetAllBody, ResetBody } from './schema.ts';
 import { parseResetTime } from './vote-edits.ts';
 
-interface Target<Kind> {
-  readonly kind: Kind;
-  readonly id: string;
-}
-
 /** The form of a verb after a count. */
 const formVerb = (count: number, verb: string): string => (count === 1 ? `${verb}s` : verb);
 
-const describeListing = async (app: App, { kind, id: given }: Target<EntityKind>) => {
+const describeListing = async (app: App, { kind, id: given }: Target) => {
   const id = foldTargetId(kind, given);
   const listing = requireFound(await app.catalogue.operator.previews.findListing(kind, id), kind);
   return { ...listing, title: `${kind} ${id} "${listing.name}"` };
 };
 
-export const previewRemoval = async (app: App, target: Target<EntityKind>): Promise<string> => {
+export const previewRemoval = async (app: App, target: Target): Promise<string> => {
   const { title, votes, tokens } = await describeListing(app, target);
   const lost = `its ${formatCounted(votes, 'vote')} ${formVerb(votes, 'become')} void`;
   if (target.kind === 'pack')
@@ -36,7 +31,7 @@ export const previewRemoval = async (app: App, target: Target<EntityKind>): Prom
   return `Deletes the ${title} for good: ${lost}, ${revoked}.${holdings}`;
 };
 
-export const previewVoteBan = async (app: App, target: Target<EntityKind>): Promise<string> =>
+export const previewVoteBan = async (app: App, target: Target): Promise<string> =>
   `Users can no longer vote for the ${(await describeListing(app, target)).title}.`;
 
 export const previewBan = async (app: App, id: string, ban: BanKind): Promise<string> => {
@@ -50,11 +45,7 @@ export const previewBan = async (app: App, id: string, ban: BanKind): Promise<st
   return `${verb} the user ${id} "${user.username}"${effect}.`;
 };
 
-export const previewReset = async (
-  app: App,
-  target: Target<EntityKind>,
-  body: ResetBody,
-): Promise<string> => {
+export const previewReset = async (app: App, target: Target, body: ResetBody): Promise<string> => {
   const before = new Date(parseResetTime(app, body)).toISOString();
   const { title, votes } = await describeListing(app, target);
   return (
@@ -84,7 +75,7 @@ export const previewVoid = async (app: App, itag: string): Promise<string> => {
 
 export const previewRevocation = async (
   app: App,
-  target: Target<TokenKind>,
+  target: SessionTarget,
   sessionId: string,
 ): Promise<string> => {
   const sessions = await app.catalogue.sessions.list(target);

@@ -19,15 +19,12 @@ export const importLinesMax = 200;
 
 export const ImportBody = Type.Object({ file: Type.String({ ...TargetId, maxLength: 128 }) });
 
-/** How an import ended: `stopped` at a bad line, `interrupted` by the operator, or `failed`. */
-export const importOutcomes = ['done', 'stopped', 'interrupted', 'failed'] as const;
-
-export type ImportOutcome = (typeof importOutcomes)[number];
-
 export const EndImportBody = Type.Object({
   import_id: Type.Integer({ minimum: 1, description: 'From the reply of the beginning.' }),
-  outcome: Type.Enum(importOutcomes),
+  outcome: Type.Enum(['done', 'stopped', 'interrupted', 'failed']),
 });
+/** How an import ended: `stopped` at a bad line, `interrupted` by the operator, or `failed`. */
+export type ImportOutcome = Static<typeof EndImportBody>['outcome'];
 
 export const ImportBegun = Type.Object({ import_id: Type.Integer() });
 

@@ -11,12 +11,8 @@ import { peopleOperations } from './people.ts';
 import { reviewOperations } from './review.ts';
 import { voteOperations } from './votes.ts';
 
-/** By the file that defines them. */
-export const operationFiles: readonly {
-  /** Path relative to the project's root. */
-  readonly file: string;
-  readonly operations: readonly AdminOperation[];
-}[] = [
+/** By the file that defines them, relative to the project's root. */
+export const operationFiles = [
   { file: 'http/operator/people.ts', operations: peopleOperations },
   { file: 'http/operator/listings.ts', operations: listingOperations },
   { file: 'http/operator/votes.ts', operations: voteOperations },
