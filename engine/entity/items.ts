@@ -117,12 +117,10 @@ export interface InviteItem {
  * A request to vote. The producer sets time and itags, so that a resent batch yields the same rows. The store
  * uses as many itags as the window in force grants votes (`perUser`).
  */
-export interface VoteItem {
+export interface VoteItem extends CastVote {
   readonly kind: 'vote';
   readonly target: EntityRef;
-  readonly user: string;
   readonly upvote: boolean;
-  readonly atMs: number;
   readonly itags: readonly string[];
   /** Where it came from (rules/vote-origin.ts): at most 64 digits; absent if that is not kept. */
   readonly origin?: string | undefined;

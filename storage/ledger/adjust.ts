@@ -11,6 +11,7 @@ import type { Queryable, Sql, Transaction } from '../sql/client.ts';
 import { asStorage } from '../sql/errors.ts';
 import { locks } from '../sql/locks.ts';
 import { findIncarnation, lockListing, writeAdjustments, writeForget } from './adjustments.ts';
+import type { RequestKey } from './void-votes.ts';
 import { writeVoidDeliveries } from './webhook-deliveries.ts';
 
 export interface VoteReset {
@@ -37,11 +38,6 @@ interface AffectedListing {
   readonly upvotes: number;
   readonly downvotes: number;
 }
-interface PinnedVote {
-  readonly incarnation: number;
-  readonly author: string;
-  readonly at_ms: number;
-}
 
 const buildScopeCondition = (sql: Queryable, scope: VoteReset['scope']) =>
   scope === 'all' ? sql`true` : sql`votes.incarnation = ${scope}`;
@@ -60,8 +56,8 @@ const countAffected = (transaction: Transaction, reset: VoteReset): Promise<read
  * Finds the votes whose voter still has to wait after the reset: immutable ones that count, and redeemed
  * ones.
  */
-const findPinned = (transaction: Transaction, reset: VoteReset): Promise<readonly PinnedVote[]> =>
-  transaction<PinnedVote[]>`
+const findPinned = (transaction: Transaction, reset: VoteReset): Promise<readonly RequestKey[]> =>
+  transaction<RequestKey[]>`
     select distinct votes.incarnation, votes.author,
       (extract(epoch from votes.created_at) * 1000)::bigint as at_ms
     from vote_rows as votes join totals on totals.incarnation = votes.incarnation

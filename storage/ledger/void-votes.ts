@@ -20,14 +20,17 @@ export type VoidOutcome =
   | { readonly kind: 'voided'; readonly target: EntityRef }
   | { readonly kind: 'already_void' | 'unknown_vote' };
 
-/** A vote as the transaction found it after it had locked the listing. */
-export interface FoundVote {
-  readonly itag: string;
-  /** Text: a Date would cut off microseconds. */
-  readonly created_at: string;
+/** The key that all votes of one request share. */
+export interface RequestKey {
   readonly at_ms: number;
   readonly incarnation: number;
   readonly author: string;
+}
+/** A vote as the transaction found it after it had locked the listing. */
+export interface FoundVote extends RequestKey {
+  readonly itag: string;
+  /** Text: a Date would cut off microseconds. */
+  readonly created_at: string;
   readonly upvote: boolean;
   readonly log_number: number | null;
 }
@@ -97,19 +100,14 @@ export const restoreVotes = async (transaction: Transaction, votes: readonly Fou
 const buildChosen = (transaction: Transaction, votes: readonly FoundVote[]) => transaction`
   ${buildRows(transaction, votes, { itag: 'uuid', created_at: 'timestamptz' })} as chosen (itag, created_at)`;
 
-/** Formats the key that all votes of one request share. */
-const toRequest = ({
-  incarnation,
-  author,
-  at_ms,
-}: Pick<FoundVote, 'incarnation' | 'author' | 'at_ms'>): string => `${incarnation} ${at_ms} ${author}`;
+const toRequest = ({ incarnation, author, at_ms }: RequestKey): string => `${incarnation} ${at_ms} ${author}`;
 
 /**
  * Finds the requests whose voters have to wait, because another vote of the request counts or is pinned.
  * `offset 0` makes SQL look up each request's votes by the index of their author.
  */
 const findWaiting = async (transaction: Transaction, votes: readonly FoundVote[]): Promise<Set<string>> => {
-  const rows = await transaction<Pick<FoundVote, 'incarnation' | 'author' | 'at_ms'>[]>`
+  const rows = await transaction<RequestKey[]>`
     select ${buildFoundColumns(transaction)}
     from ${buildChosen(transaction, votes)}
     join votes on votes.itag = chosen.itag and votes.created_at = chosen.created_at

@@ -5,13 +5,9 @@
  * Scores are kept as sorted runs, merged as they grow: sorting a million at once would block the event loop
  * for a tenth of a second.
  */
-import { placesMax, type ScoreCounts } from '../../../engine/rules/boards.ts';
+import { type Place, placesMax, type ScoreCounts } from '../../../engine/rules/boards.ts';
 
-export interface ScoredListing {
-  readonly incarnation: number;
-  readonly score: number;
-  readonly ratio: number | null;
-}
+export type ScoredListing = Omit<Place, 'change'>;
 
 export type Tally = ReturnType<typeof createTally>;
 

@@ -14,6 +14,7 @@ import {
   type Sql,
   type Transaction,
 } from '../../sql/client.ts';
+import type { ListingDescription } from '../shared/index-rows.ts';
 import { endSessionsOf, openListing, removeListing } from '../shared/listings.ts';
 import { insertMissingPerson } from '../shared/people.ts';
 import type { LinkRow } from '../shared/profiles.ts';
@@ -22,15 +23,10 @@ import { lockTeam } from '../teams/team-edits.ts';
 import { disableTransferred } from '../webhooks/endpoints.ts';
 import { type BotPerson, readBotName, upsertBotPerson } from './bot-people.ts';
 
-export interface BotFields {
+export interface BotFields extends ListingDescription {
   readonly extraLinks: readonly LinkRow[];
-  readonly invite: string;
   readonly library: string;
-  readonly long: string;
-  readonly nsfw: boolean;
   readonly prefix: string;
-  readonly short: string;
-  readonly tags: readonly string[];
 }
 /** `null` leaves a field as it is. */
 export type BotChange = { readonly [Field in keyof BotFields]: BotFields[Field] | null } & {

@@ -6,15 +6,17 @@
  */
 import type { Queryable, Sql, Transaction } from '../../sql/client.ts';
 import { readFirst, readValue } from '../../sql/rows.ts';
+import type { IndexBotRow } from '../shared/index-rows.ts';
+import type { PersonRow } from '../shared/people.ts';
+
+/** How a bot looks. */
+type Look = Pick<PersonRow, 'username' | 'avatar' | 'flags'>;
 
 /** The result of a lookup of a bot. */
-export interface BotPerson {
+export interface BotPerson extends Look {
   /** Time of the lookup, ms. */
   readonly atMs: number;
-  readonly username: string;
   readonly displayName: string;
-  readonly avatar: string;
-  readonly flags: readonly string[];
 }
 
 /** Writes the result of a lookup. */
@@ -39,17 +41,7 @@ export const readBotName = async (
 };
 
 /** What the directory knows about a bot without a lookup. */
-export interface KnownBot {
-  readonly bot_id: string;
-  readonly type: string;
-  readonly short: string;
-  readonly tags: readonly string[];
-  readonly username: string;
-  readonly avatar: string;
-  readonly flags: readonly string[];
-  /** As last flushed, as a decimal string. */
-  readonly servers: string;
-}
+export type KnownBot = Pick<IndexBotRow, 'bot_id' | 'type' | 'short' | 'tags' | 'servers'> & Look;
 /** The id of a bot's application, and the bot's own id when it is known. */
 export interface BotIds {
   readonly clientId: string;

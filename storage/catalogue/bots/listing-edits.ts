@@ -10,7 +10,7 @@ import { listingTables } from '../../ledger/adjust.ts';
 import { bindTransactions, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { hasRow, readValue } from '../../sql/rows.ts';
-import { listedTypes } from '../shared/index-rows.ts';
+import { type ListingDescription, listedTypes } from '../shared/index-rows.ts';
 import { endSessionsOf, listingKeys, openListing, type Review, removeListing } from '../shared/listings.ts';
 import { giveVanity } from '../shared/vanity.ts';
 import { enqueueReview, type ReviewedListing } from '../votes/push.ts';
@@ -26,15 +26,10 @@ export interface PremiumPeriod {
   /** `null` starts it now. */
   readonly startAt: Date | null;
 }
-export interface ServerFields {
+export interface ServerFields extends ListingDescription {
   readonly teamId: string;
   readonly name: string;
   readonly avatar: string;
-  readonly short: string;
-  readonly long: string;
-  readonly invite: string;
-  readonly tags: readonly string[];
-  readonly nsfw: boolean;
   readonly state: 'public' | 'private' | 'unlisted';
   readonly totalMembers: number;
   readonly onlineMembers: number;

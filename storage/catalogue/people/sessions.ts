@@ -4,7 +4,7 @@
  * Only the SHA-256 of a token is stored; the token itself is shown once, at its creation. Lists leave out
  * expired sessions.
  */
-import type { TokenKind } from '../../../engine/rules/token.ts';
+import type { TokenKind, TokenParts } from '../../../engine/rules/token.ts';
 import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
 import { type Fragment, formatTexts, type Queryable, type Sql, type Transaction } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
@@ -13,10 +13,8 @@ import { listingKeys } from '../shared/listings.ts';
 import { type Once, type OnceResult, runOnce } from '../shared/once.ts';
 import { selectOwner } from '../shared/permissions.ts';
 
-export interface SessionTarget {
-  readonly kind: TokenKind;
-  readonly id: string;
-}
+/** The user, bot, server or team that a session acts for. */
+export type SessionTarget = TokenParts;
 export interface SessionRow {
   readonly id: string;
   readonly created_at: Date;
@@ -28,11 +26,8 @@ export interface SessionRow {
   readonly type: 'login' | 'api';
 }
 /** What authentication needs to know about a token. */
-export interface SessionOfToken {
+export interface SessionOfToken extends SessionTarget {
   readonly sessionId: string;
-  readonly kind: TokenKind;
-  /** Id of the user, bot, server or team it acts for. */
-  readonly id: string;
   readonly sessionType: 'login' | 'api';
   /** Permission ids it is limited to; empty is unlimited. */
   readonly limits: readonly string[];

@@ -9,11 +9,18 @@ import type { PresenceStatus } from '../../../engine/entity/state.ts';
 import type { Fragment, Queryable } from '../../sql/client.ts';
 import { buildPersonColumn, type PersonRow } from './people.ts';
 
-/** What short rows of bots and servers have in common. */
-export interface IndexRow {
+/** What owners describe a bot, a server or a team with. */
+export interface Described {
   readonly nsfw: boolean;
   readonly short: string;
   readonly tags: readonly string[];
+}
+export interface ListingDescription extends Described {
+  readonly invite: string;
+  readonly long: string;
+}
+/** What short rows of bots and servers have in common. */
+export interface IndexRow extends Described {
   readonly type: string;
   readonly vanity: string;
   readonly vanity_ref: string;

@@ -6,7 +6,7 @@
  */
 import type { Queryable } from '../../sql/client.ts';
 import type { Cacheable } from './cache.ts';
-import { buildPremiumUntil, type IndexServerRow } from './index-rows.ts';
+import { buildPremiumUntil, type Described, type IndexServerRow } from './index-rows.ts';
 import { listingKeys } from './listings.ts';
 import { buildPersonColumn, type PersonRow } from './people.ts';
 
@@ -15,12 +15,9 @@ export interface LinkRow {
   readonly value: string;
 }
 /** What profiles of bots, servers and teams have in common. */
-export interface Profile extends Cacheable {
+export interface Profile extends Cacheable, Described {
   readonly created_at: Date;
   readonly extra_links: readonly LinkRow[];
-  readonly nsfw: boolean;
-  readonly short: string;
-  readonly tags: readonly string[];
   readonly updated_at: Date;
   readonly vanity_ref: string;
   readonly vote_banned: boolean;

@@ -11,17 +11,15 @@ import { findMissing, type Member, type TeamActor } from '../../../engine/rules/
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import { bindTransactions, type Sql, type Transaction } from '../../sql/client.ts';
 import { readNumber } from '../../sql/rows.ts';
+import type { Described } from '../shared/index-rows.ts';
 import { lockOwner, openListing, removeListing } from '../shared/listings.ts';
 import { type Once, runOnce } from '../shared/once.ts';
 import type { LinkRow } from '../shared/profiles.ts';
 import { giveVanity } from '../shared/vanity.ts';
 
-export interface TeamFields {
+export interface TeamFields extends Described {
   readonly name: string;
-  readonly short: string;
-  readonly tags: readonly string[];
   readonly extraLinks: readonly LinkRow[];
-  readonly nsfw: boolean;
 }
 /** `null` leaves a field as it is. */
 export type TeamChange = { readonly [Field in keyof TeamFields]: TeamFields[Field] | null };

@@ -14,18 +14,15 @@ import {
   type MemberChange,
   type MemberRefusal,
   type Removal,
-  type TeamActor,
 } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import { bindTransactions, type Sql, type Transaction } from '../../sql/client.ts';
 import { endExcessSessions } from '../people/sessions.ts';
-import { lockTeam } from './team-edits.ts';
+import { lockTeam, type TeamEdit } from './team-edits.ts';
 
 /** The membership, and who acts. */
-export interface MembershipRequest {
-  readonly teamId: string;
+export interface MembershipRequest extends TeamEdit {
   readonly userId: string;
-  readonly actor: TeamActor;
 }
 type MembershipRefusal =
   | MemberRefusal

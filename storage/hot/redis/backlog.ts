@@ -28,10 +28,8 @@ const stepEntries = 1_000;
 /** Entries that may arrive between the two reads of a shard, and are read with the rest. */
 const lateEntries = 100;
 
-interface ShardRequest {
+interface ShardRequest extends BacklogSize {
   readonly shard: Shard;
-  readonly entities: number;
-  readonly votes: number;
   /** Entities and votes the shard had at the first read. */
   readonly available: number;
 }

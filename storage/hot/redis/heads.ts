@@ -9,15 +9,12 @@
  */
 import type { ShardVersion } from '../../../engine/entity/items.ts';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
-import type { ShardChanges } from '../../../engine/ports.ts';
+import type { BacklogSize, ShardChanges } from '../../../engine/ports.ts';
 import type { Link } from './link.ts';
 import { listTags, type Tag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
 
-export interface ShardHead extends ShardVersion {
-  readonly entities: number;
-  readonly votes: number;
-}
+export type ShardHead = ShardVersion & BacklogSize;
 
 /** Reads what changed in each shard since the known version, in the order given. */
 export const readChanges = async (
