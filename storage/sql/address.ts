@@ -27,3 +27,17 @@ export const addPassword = (address: string, password: string): string =>
     : address.replace(shape, (whole, scheme: string, user = '', own = '', rest: string = '') =>
         own === '' ? `${scheme}${user}:${encodeURIComponent(password)}@${rest}` : whole,
       );
+
+/**
+ * Reads the hosts and ports of an address that has IPv6 addresses in brackets, which the driver (3.4.9) takes
+ * for names. Of other addresses it reads none.
+ */
+export const readBracketedHosts = (address: string): { host?: string[]; port?: number[] } => {
+  const [, hosts = ''] = /^\w+:\/\/(?:[^/?#]*@)?([^@/?#]*)/.exec(address) ?? [];
+  if (!hosts.includes('[')) return {};
+  const parsed = hosts.split(',').map((one) => /^\[?(.*?)\]?(?::(\d+))?$/.exec(one) ?? []);
+  return {
+    host: parsed.map(([, host = '']) => host),
+    port: parsed.map(([, , port = '5432']) => Number(port)),
+  };
+};

@@ -19,6 +19,7 @@ import { isIP } from 'node:net';
 import postgres from 'postgres';
 import { StorageError } from '../../engine/errors.ts';
 import { limits } from '../../engine/limits.ts';
+import { readBracketedHosts } from './address.ts';
 import { type Admission, createAdmission, type Kind, type Line } from './admission.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import { asStorage, type Bindable, type Bound, bindEach, toStorageError } from './errors.ts';
@@ -104,7 +105,13 @@ export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
 /** Creates the driver's pool on a server, with TLS as the address asks for it. */
 export const createDriver = (address: string, options: DriverOptions): Sql => {
   const { url, tls } = readTls(address);
-  const sql = postgres(url, { ...commonOptions, ...options, ...(tls !== undefined && { ssl: tls }) });
+  const sql = postgres(url, {
+    ...commonOptions,
+    ...options,
+    // The driver takes lists of hosts, which its types do not know.
+    ...(readBracketedHosts(url) as object),
+    ...(tls !== undefined && { ssl: tls }),
+  });
   // Without this the driver compares the certificate at an IP address with the name `localhost`.
   if (typeof tls === 'object') tls.host = sql.options.host.find((host) => isIP(host) !== 0);
   return sql;

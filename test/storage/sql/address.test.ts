@@ -3,7 +3,12 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { addParameter, addPassword, splitPassword } from '../../../storage/sql/address.ts';
+import {
+  addParameter,
+  addPassword,
+  readBracketedHosts,
+  splitPassword,
+} from '../../../storage/sql/address.ts';
 
 const test = suite('addresses of Postgres');
 
@@ -24,6 +29,19 @@ for (const [whole, address, password] of [
     assert.equal(splitPassword(addPassword(address, password)), { address, password });
     assert.is(addPassword(whole, ''), whole);
     if (password !== '') assert.is(addPassword(whole, 'another'), whole);
+  });
+}
+
+for (const [address, host, port] of [
+  ['postgres://rollcall@[::1]/x', ['::1'], [5432]],
+  ['postgres://rollcall:p%40@[2001:db8::7]:6432/x?options=-c%20a=[b]', ['2001:db8::7'], [6432]],
+  ['postgres://[::1]:1,db,[::2]:3', ['::1', 'db', '::2'], [1, 5432, 3]],
+  ['postgres://rollcall@a:1,b:2/x?options=[b]', undefined, undefined],
+] as const) {
+  test(`${address} → ${host ?? 'left to the driver'}`, () => {
+    const hosts = readBracketedHosts(address);
+
+    assert.equal([hosts.host, hosts.port], [host, port]);
   });
 }
 
