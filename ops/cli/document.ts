@@ -8,6 +8,9 @@ import { writeFileSync } from 'node:fs';
 import { routes } from '../../http/api/table.ts';
 import { buildClientTypes, buildPythonTypes, type TypedDocument } from '../../http/openapi/client-types.ts';
 import { buildOpenApiDocument } from '../../http/openapi/document.ts';
+import { parseOptions } from './options.ts';
+
+parseOptions(import.meta.filename, {});
 
 const text = `${JSON.stringify(buildOpenApiDocument(routes), null, 1)}\n`;
 writeFileSync(new URL('../../docs/openapi.json', import.meta.url), text);
