@@ -5,23 +5,11 @@
 import type { Logger } from 'pino';
 import { assertLimits } from '../engine/limits.ts';
 import type { SqlThread } from '../storage/embedded/sql-thread.ts';
-import { openStores, type Stores } from '../storage/open.ts';
+import { openStores } from '../storage/open.ts';
 import { systemClock } from './clock.ts';
 import { assertPortsFree } from './config/addresses.ts';
 import type { Config } from './config/config.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
-
-export interface NodeStores {
-  readonly stores: Stores;
-  /** Of the embedded stores. */
-  readonly loss: LossReport;
-  /** Receives failures of background work, for the log. */
-  readonly onWarning: (message: string, error: unknown) => void;
-  /** Rejects when statements of the embedded SQL begin to wait for room on the disk; for the start alone. */
-  readonly diskFull: Promise<never>;
-}
-
-export type LossReport = ReturnType<typeof createLoss>;
 
 /** Creates the report that this process has lost its database and cannot continue; nothing is lost so far. */
 const createLoss = () => {
@@ -42,11 +30,13 @@ const createLoss = () => {
 export const openNodeStores = async (
   config: Config,
   { logger, sqlThread }: { readonly logger: Logger; readonly sqlThread?: SqlThread | undefined },
-): Promise<NodeStores> => {
+) => {
   assertLimits();
   const loss = createLoss();
   const report = createRepeatedLog(logger.error.bind(logger), systemClock);
+  /** Receives failures of background work, for the log. */
   const onWarning = (message: string, error: unknown) => report(message, { error: String(error) });
+  /** Rejects when statements of the embedded SQL begin to wait for room on the disk; for the start alone. */
   const room = Promise.withResolvers<never>();
   // After the start the watch of the disk says it.
   room.promise.catch(() => undefined);
@@ -68,3 +58,4 @@ export const openNodeStores = async (
   });
   return { stores, loss, onWarning, diskFull: room.promise };
 };
+export type NodeStores = Awaited<ReturnType<typeof openNodeStores>>;

@@ -46,7 +46,7 @@ import { createVoteWatch, type VoteWatch } from './jobs/vote-watch.ts';
 import { createListeners } from './listeners.ts';
 import { createLogger, selectLogForm } from './log/log.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
-import { type LossReport, type NodeStores, openNodeStores } from './open-stores.ts';
+import { type NodeStores, openNodeStores } from './open-stores.ts';
 import { openLogin } from './services/login.ts';
 import { openPush } from './services/push.ts';
 import { openWebhooks } from './services/webhooks.ts';
@@ -122,11 +122,9 @@ const explainDamage = (error: unknown, warnings: readonly string[]): unknown =>
     : error;
 
 /** What the start was given, with the telemetry of the node. */
-interface StartContext extends Telemetry {
+interface StartContext extends Telemetry, Pick<NodeStores, 'loss' | 'onWarning'> {
   readonly hooks: Hooks;
   readonly logger: Logger;
-  readonly loss: LossReport;
-  readonly onWarning: NodeStores['onWarning'];
   readonly clusterContext: ClusterContext;
 }
 
