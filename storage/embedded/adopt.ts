@@ -19,19 +19,13 @@ import { readBootId } from './lock-file.mjs';
 import { describeLoss, toDatabaseFolder } from './open.ts';
 import { openEmbeddedSql } from './pglite.ts';
 
-interface OldFolder {
-  readonly dataDirectory: string;
-  readonly database: string;
-  readonly snapshots: string;
-  readonly state: string;
-}
-
-const toOldFolder = (dataDirectory: string): OldFolder => ({
+const toOldFolder = (dataDirectory: string) => ({
   dataDirectory,
   database: join(dataDirectory, 'sql'),
   snapshots: join(dataDirectory, 'snapshots'),
   state: join(dataDirectory, 'sql.state.json'),
 });
+type OldFolder = ReturnType<typeof toOldFolder>;
 
 /** Lists the names of finished snapshots, newest first. */
 const listSnapshots = ({ snapshots }: OldFolder): readonly string[] =>

@@ -9,7 +9,7 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -47,11 +47,6 @@ const socketPathBytesMax = 100;
 /** Only on a broken disk does the last checkpoint take longer. */
 const closeTimeoutMs = 30_000;
 
-interface SocketAddress {
-  readonly folder: string;
-  readonly socketPath: string;
-}
-
 /** The database was not touched; the message is for the operator. */
 export class SocketFolderError extends Error {}
 
@@ -83,13 +78,14 @@ const makeSocketFolder = (directory: string): string => {
   }
 };
 
-const chooseAddress = (directory: string): SocketAddress => {
-  if (process.platform === 'win32') return { folder: '', socketPath: '' };
+/** Returns the path of the socket in a folder of its own; `''` where only a port is possible. */
+const chooseSocketPath = (directory: string): string => {
+  if (process.platform === 'win32') return '';
   const folder = makeSocketFolder(directory);
   const socketPath = join(folder, 's');
-  if (Buffer.byteLength(socketPath) <= socketPathBytesMax) return { folder, socketPath };
+  if (Buffer.byteLength(socketPath) <= socketPathBytesMax) return socketPath;
   rmSync(folder, { recursive: true });
-  return { folder: '', socketPath: '' };
+  return '';
 };
 
 /** Creates the error of a log without room. Statements wait for room; an opening is given up. */
@@ -103,39 +99,31 @@ const createUnreachableError = (operation: string, detail: string): StorageError
  * Resolves with the next reply of `kind`. Rejects if `operation` fails, at exit, after `timeoutMs`, and if an
  * opening finds the disk full.
  */
-const readReply = <Kind extends WorkerReply['kind']>(
+const readReply = async <Kind extends WorkerReply['kind']>(
   { worker, describeEnd }: SqlThread,
   { kind, operation, timeoutMs }: { kind: Kind; operation: string; timeoutMs: number },
-): Promise<Extract<WorkerReply, { kind: Kind }>> =>
-  new Promise((fulfil, reject) => {
-    const stopListening = (act: () => void): void => {
-      clearTimeout(timer);
-      worker.off('message', onMessage);
-      worker.off('exit', onExit);
-      act();
-    };
-    const onMessage = (message: WorkerReply): void => {
-      if (message.kind === kind) {
-        stopListening(() => fulfil(message as Extract<WorkerReply, { kind: Kind }>));
-      } else if (operation === 'open' && message.kind === 'disk_full' && message.full) {
-        stopListening(() => reject(createFullError()));
-      } else if (message.kind === 'failed' && message.operation === operation) {
-        stopListening(() => reject(createUnreachableError(operation, message.message)));
-      }
-    };
-    const onExit = (): void => stopListening(() => reject(createUnreachableError(operation, describeEnd())));
-    const timer = setTimeout(
-      () => stopListening(() => reject(createUnreachableError(operation, `no answer in ${timeoutMs} ms`))),
-      timeoutMs,
-    );
-    worker.on('message', onMessage);
-    worker.on('exit', onExit);
-  });
+): Promise<Extract<WorkerReply, { kind: Kind }>> => {
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    for await (const [message] of on(worker, 'message', { close: ['exit'], signal })) {
+      const reply = message as WorkerReply;
+      if (reply.kind === kind) return reply as Extract<WorkerReply, { kind: Kind }>;
+      if (operation === 'open' && reply.kind === 'disk_full' && reply.full) throw createFullError();
+      if (reply.kind === 'failed' && reply.operation === operation)
+        throw createUnreachableError(operation, reply.message);
+    }
+  } catch (error) {
+    if (error instanceof StorageError) throw error;
+    if (signal.aborted) throw createUnreachableError(operation, `no answer in ${timeoutMs} ms`);
+    // Else it is the failure that ends the thread, which `describeEnd` names.
+  }
+  throw createUnreachableError(operation, describeEnd());
+};
 
-const connect = (address: SocketAddress, port: number): Sql =>
+const connect = (socketPath: string, port: number): Sql =>
   postgres({
     ...commonOptions,
-    ...(address.socketPath ? { path: address.socketPath } : {}),
+    ...(socketPath && { path: socketPath }),
     host: '127.0.0.1',
     port: port || 5432,
     user: 'postgres',
@@ -198,20 +186,21 @@ const createDatabase = async ({ directory, preparedFolder }: EmbeddedOptions): P
  * Rejects with a `StorageError` if it does not open, and leaves the folder as it is.
  */
 export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<EmbeddedSql> => {
-  mkdirSync(dirname(options.directory), { recursive: true, mode: 0o700 });
-  if (!existsSync(options.directory)) await createDatabase(options);
-  const address = chooseAddress(options.directory);
+  const { directory } = options;
+  mkdirSync(dirname(directory), { recursive: true, mode: 0o700 });
+  if (!existsSync(directory)) await createDatabase(options);
+  const socketPath = chooseSocketPath(directory);
   const thread = options.thread ?? startSqlThread();
   const { worker } = thread;
   syncForThread(worker);
   const cleanUp = (): void => {
-    if (address.folder) rmSync(address.folder, { recursive: true, force: true });
+    if (socketPath) rmSync(dirname(socketPath), { recursive: true, force: true });
   };
   let ready: Extract<WorkerReply, { kind: 'ready' }>;
   try {
     if (thread.hasEnded()) throw createUnreachableError('open', thread.describeEnd());
     const timeoutMs = options.openTimeoutMs ?? 120_000;
-    thread.open({ directory: options.directory, socketPath: address.socketPath });
+    thread.open({ directory, socketPath });
     ready = await readReply(thread, { kind: 'ready', operation: 'open', timeoutMs });
   } catch (error) {
     await worker.terminate();
@@ -219,7 +208,7 @@ export const openEmbeddedSql = async (options: EmbeddedOptions): Promise<Embedde
     throw error;
   }
   worker.once('exit', cleanUp);
-  return superviseThread(thread, createAdmittedPool(connect(address, ready.port), 1), options);
+  return superviseThread(thread, createAdmittedPool(connect(socketPath, ready.port), 1), options);
 };
 
 const superviseThread = (thread: SqlThread, pool: Pool, options: EmbeddedOptions) => {
