@@ -4,7 +4,7 @@
  * Makes all checks that need only the line itself; never queries the store. An integer beyond 2^53 becomes a
  * string, so that it keeps its digits.
  */
-import { Compile } from 'typebox/schema';
+import { Compile, type Validator } from 'typebox/schema';
 import { type ImportRecord, type KindName, kindNames, recordKinds } from './kinds.ts';
 
 export type CheckedLine =
@@ -13,18 +13,9 @@ export type CheckedLine =
 
 const validators = Object.fromEntries(
   kindNames.map((kind) => [kind, Compile(recordKinds[kind].schema)]),
-) as unknown as Record<KindName, Validator>;
+) as Record<KindName, Validator>;
 
-interface Validator {
-  Check(value: unknown): boolean;
-  Errors(value: unknown): readonly [isValid: boolean, errors: readonly ValidationError[]];
-}
-interface ValidationError {
-  readonly keyword: string;
-  readonly instancePath: string;
-  readonly params: object;
-  readonly message: string;
-}
+type ValidationErrors = ReturnType<Validator['Errors']>[1];
 
 const faultsShownMax = 3;
 
@@ -76,7 +67,7 @@ const keepDigits = (key: string, value: unknown, context?: { source?: string }):
 };
 
 /** Describes at most three faults, each with its field. */
-const describeFaults = (value: Record<string, unknown>, errors: readonly ValidationError[]): string => {
+const describeFaults = (value: Record<string, unknown>, errors: ValidationErrors): string => {
   const byField = new Map<string, string>();
   for (const error of errors) {
     const params = error.params as { additionalProperties?: string[]; requiredProperties?: string[] };

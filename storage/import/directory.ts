@@ -90,15 +90,9 @@ const premium = {
   start_premium_period: makeOptional(time),
   premium_period_length: makeOptional(putInColumn('premium_period_hours', createInteger(0, 1_000_000))),
 };
+const link = createObjectSchema({ name: createName(1, 64), value: httpsUrl });
 const listing = {
-  extra_links: makeOptional(
-    createJson(
-      Type.Array(createObjectSchema({ name: createName(1, 64), value: httpsUrl }), { maxItems: 20 }),
-      {
-        empty: [],
-      },
-    ),
-  ),
+  extra_links: makeOptional(createJson(Type.Array(link, { maxItems: 20 }), { empty: [] })),
   nsfw: makeOptional(flag),
   vote_banned: makeOptional(flag),
   itag: makeOptional(uuid, () => uuidv7()),

@@ -57,10 +57,7 @@ export const withEmpty = <Schema extends TSchema>(field: RecordField<Schema>) =>
   empty: '',
   schema: Type.Union([Type.Literal(''), field.schema]),
 });
-export const putInColumn = <Schema extends TSchema>(
-  column: string,
-  field: RecordField<Schema>,
-): RecordField<Schema> => ({
+export const putInColumn = <Schema extends TSchema>(column: string, field: RecordField<Schema>) => ({
   ...field,
   column,
 });

@@ -23,6 +23,7 @@ import {
   type Plan,
   planBatch,
 } from './plan.ts';
+import { getCreation } from './spec.ts';
 
 export type Counts = Record<KindName, number>;
 export const createZeroCounts = (): Counts =>
@@ -224,11 +225,7 @@ const vanityTable = createTable('vanity', [
   { name: 'code', type: 'text', value: ({ record }) => record.vanity as string },
   { name: 'target_type', type: 'text', value: ({ kind }) => kind },
   { name: 'target_id', type: 'text', value: ({ id }) => id },
-  {
-    name: 'created_at',
-    type: 'timestamptz',
-    value: ({ record }, now) => (record.created_at ?? now) as string,
-  },
+  { name: 'created_at', type: 'timestamptz', value: ({ record }, now) => getCreation(record, now) as string },
 ]);
 const memberTable = createTable('team_members', [
   { name: 'team_id', type: 'text', value: ({ id }) => id },
