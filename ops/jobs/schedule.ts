@@ -38,8 +38,13 @@ export const createSchedule = (parts: ScheduleParts) => {
   return {
     /** Runs missed fleet jobs and all node jobs, and starts the timers. Never rejects. */
     start: () => {
-      state.tasks = createTasks(state);
-      state.cancels = startTimers(state);
+      state.tasks = parts.fleetJobs.map((job) =>
+        scheduleAt(job.calendar.expression, () => runFleetJob(state, job)),
+      );
+      state.cancels = [
+        startInterval(sweepPauseMs, () => sweep(state), ignoreError),
+        ...parts.nodeJobs.map((job) => startInterval(job.everyMs, () => runNodeJob(state, job), ignoreError)),
+      ];
       void sweep(state);
       for (const job of parts.nodeJobs) void runNodeJob(state, job);
     },
@@ -54,14 +59,6 @@ export const createSchedule = (parts: ScheduleParts) => {
   };
 };
 export type Schedule = ReturnType<typeof createSchedule>;
-
-const createTasks = (state: ScheduleState): readonly ScheduledTask[] =>
-  state.parts.fleetJobs.map((job) => scheduleAt(job.calendar.expression, () => runFleetJob(state, job)));
-
-const startTimers = (state: ScheduleState): readonly (() => void)[] => [
-  startInterval(sweepPauseMs, () => sweep(state), ignoreError),
-  ...state.parts.nodeJobs.map((job) => startInterval(job.everyMs, () => runNodeJob(state, job), ignoreError)),
-];
 
 const ignoreError = (): void => {};
 /** node-cron logs late and missed ticks; the sweep repairs both, so nothing is logged. */

@@ -16,17 +16,6 @@ import {
   youngSeconds,
 } from '../../storage/ledger/vote-flags.ts';
 
-export interface DueWork {
-  /** Hashes. */
-  readonly addresses: readonly string[];
-  /** Incarnations. */
-  readonly listings: readonly number[];
-  readonly marks: readonly MarkedVote[];
-  /** Votes since the last time, and those of new accounts. */
-  readonly votes: number;
-  readonly young: number;
-}
-
 const hourMs = 3_600_000;
 const halveMs = 12 * hourMs;
 /** Counters in each array, of two bytes each. */
@@ -262,11 +251,14 @@ const startAgain = (counts: Counts, nowMs: number): void => {
   Object.assign(counts, { hour, halved });
 };
 
-const takeWork = (counts: Counts): DueWork => {
+const takeWork = (counts: Counts) => {
   const work = {
+    /** Hashes. */
     addresses: takeDue(counts.dueAddresses).map(unpackHash),
+    /** Incarnations. */
     listings: takeDue(counts.dueListings),
     marks: counts.marks,
+    /** Votes since the last time, and those of new accounts. */
     ...counts.since,
   };
   counts.marks = [];
@@ -274,6 +266,7 @@ const takeWork = (counts: Counts): DueWork => {
   Object.assign(counts.since, { votes: 0, young: 0 });
   return work;
 };
+export type DueWork = ReturnType<typeof takeWork>;
 
 const putBackWork = (counts: Counts, work: DueWork): void => {
   for (const address of work.addresses) addDue(counts.dueAddresses, packHash(address));
