@@ -13,19 +13,13 @@ import {
   splitBatches,
 } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
-import { type Counts, createZeroCounts } from '../../storage/import/write.ts';
+import { createZeroCounts } from '../../storage/import/write.ts';
 import type { ImportSource } from './import-source.ts';
 import type { Progress } from './progress.ts';
 import type { RunningNode } from './running-node.ts';
 
-export interface DryRun {
-  readonly lines: number;
-  readonly records: Counts;
-  readonly badLines: readonly BadLine[];
-}
-
 /** Checks the form of every line; opens no store and writes nothing. */
-export const checkLines = async (path: string, progress: Progress): Promise<DryRun> => {
+export const checkLines = async (path: string, progress: Progress) => {
   const { lines } = await measureFile(path);
   const records = createZeroCounts();
   const badLines: BadLine[] = [];
@@ -36,6 +30,7 @@ export const checkLines = async (path: string, progress: Progress): Promise<DryR
   }
   return { lines, records, badLines };
 };
+export type DryRun = Awaited<ReturnType<typeof checkLines>>;
 
 /** One request takes the node a few milliseconds. */
 const requestLimits = { linesMax: importLinesMax, charactersMax: 1_000_000 };

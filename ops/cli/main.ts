@@ -35,22 +35,13 @@ import { type ImportArgs, runDryImport, runImport } from './import.ts';
 import { parseKind, runInspect } from './inspect.ts';
 import { runMove } from './move.ts';
 import { groups } from './operator/arguments.ts';
-import { formatOperationHelp, isOperatorGroup, runOperation } from './operator/run.ts';
+import { formatOperationHelp, runOperation } from './operator/run.ts';
 import { createProgress } from './progress.ts';
 import { runReflush, runRestore } from './restore.ts';
 import { runOnCopy, runUnlessLocked, type Workplace } from './running-node.ts';
 import { commandHelps, formatCommandHelp, formatUsage } from './usage.ts';
 
-interface ParsedArgs {
-  readonly command: string;
-  readonly operands: readonly string[];
-  readonly options: ReadonlySet<string>;
-  /** Values of the options that have one; `''` for those that were not given. */
-  readonly value: (option: string) => string;
-  readonly help: boolean;
-}
-
-const parse = (argv: readonly string[]): ParsedArgs => {
+const parse = (argv: readonly string[]) => {
   try {
     const { values, positionals } = parseArgs({
       args: [...argv],
@@ -70,6 +61,7 @@ const parse = (argv: readonly string[]): ParsedArgs => {
     });
     const { help, ...options } = values;
     const [command, operands] = splitCommand(positionals);
+    /** Values of the options that have one; `''` for those that were not given. */
     const value = (option: string) => String(options[option as keyof typeof options] ?? '');
     return { command, operands, options: new Set(Object.keys(options)), value, help };
   } catch (error) {
@@ -77,6 +69,8 @@ const parse = (argv: readonly string[]): ParsedArgs => {
     throw new CommandError(`${reason}. See: rollcall ops help`, 2);
   }
 };
+
+type ParsedArgs = ReturnType<typeof parse>;
 
 /** The one command of two words; a file of the name `history` can be written as `./history`. */
 const historyExport = 'export history';
@@ -184,7 +178,7 @@ const parseOperatorArgs = (argv: readonly string[]): { args: readonly string[]; 
   const isHelpOption = (argument: string): boolean => argument === '--help' || argument === '-h';
   const wantsHelp = argv[0] === 'help' || argv.some(isHelpOption);
   const args = argv.filter((argument) => !isHelpOption(argument)).slice(argv[0] === 'help' ? 1 : 0);
-  if (!isOperatorGroup(args[0] ?? '')) return null;
+  if (!groups.includes(args[0] ?? '')) return null;
   // The one group with a single command that needs no second word.
   if (args[0] === 'status' && (args[1] ?? '--').startsWith('--')) {
     return { args: ['status', 'show', ...args.slice(1)], help: wantsHelp };

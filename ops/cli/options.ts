@@ -5,19 +5,16 @@
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
-/** Prints the header of a file, and ends. */
-export const showHeader = (file: string): never => {
-  const [, header = ''] = /^\/\*\*\n(.*?)\n \*\//s.exec(readFileSync(file, 'utf8')) ?? [];
-  console.log(header.replace(/^ \* ?/gm, ''));
-  process.exit(0);
-};
-
 /** What `parseArgs` returns. Ends the process with 0 after `--help`, with 2 if it does not know an option. */
 export const parseOptions = <Config extends ParseArgsConfig>(
   file: string,
   config: Config,
 ): ReturnType<typeof parseArgs<Config>> => {
-  if (process.argv.includes('--help')) showHeader(file);
+  if (process.argv.includes('--help')) {
+    const [, header = ''] = /^\/\*\*\n(.*?)\n \*\//s.exec(readFileSync(file, 'utf8')) ?? [];
+    console.log(header.replace(/^ \* ?/gm, ''));
+    process.exit(0);
+  }
   try {
     return parseArgs(config);
   } catch (error) {

@@ -23,15 +23,8 @@ interface Bar {
   update(value: number): void;
   stop(): void;
 }
-interface BarOptions {
-  readonly format: string;
-  readonly stream: NodeJS.WritableStream;
-  readonly hideCursor: boolean;
-  readonly clearOnComplete: boolean;
-  readonly etaBuffer: number;
-}
 const { SingleBar } = createRequire(import.meta.url)('cli-progress') as {
-  readonly SingleBar: new (options: BarOptions) => Bar;
+  readonly SingleBar: new (options: object) => Bar;
 };
 
 const plainEveryMs = 2_000;

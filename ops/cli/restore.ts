@@ -36,15 +36,13 @@ export const runRestore = async (config: Config, terminal: Terminal, directory: 
 const restoreStores = async (config: Config, terminal: Terminal, directory: string) => {
   const { dataDir, databaseUrl, redisUrl } = config;
   const { signal } = terminal;
-  if (redisUrl.length > 0) return restoreShared(config, terminal, directory);
+  if (redisUrl.length > 0)
+    return runWithStores(config, terminal, ({ sql, hot }) =>
+      restoreServers({ sql, hot, databaseUrl, signal }, directory),
+    );
   if (databaseUrl === '') return { manifest: await restoreFolder(directory, dataDir), hot: 'restored' };
   return { manifest: await restoreAlone(directory, { dataDir, databaseUrl, signal }), hot: 'restored' };
 };
-
-const restoreShared = (config: Config, terminal: Terminal, directory: string) =>
-  runWithStores(config, terminal, ({ sql, hot }) =>
-    restoreServers({ sql, hot, databaseUrl: config.databaseUrl, signal: terminal.signal }, directory),
-  );
 
 /** Writes all totals of the hot store to SQL, on a new timeline. Resolves to the exit code. */
 export const runReflush = async (config: Config, terminal: Terminal): Promise<number> => {

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EntityKind } from '../../engine/ids.ts';
 import type { ImportedLines, ImportOutcome } from '../../http/operator/stores.ts';
-import { type CopyParts, receiveCopy, type StoreCopy } from '../../storage/backup/live.ts';
+import { type CopyParts, receiveCopy } from '../../storage/backup/live.ts';
 import { unpack } from '../../storage/embedded/copy.ts';
 import { DataLocked, readLockOwner } from '../../storage/embedded/lock.ts';
 import { openEmbeddedSql } from '../../storage/embedded/pglite.ts';
@@ -21,17 +21,7 @@ import { CommandError, type Terminal } from './command.ts';
 import { runWithStores } from './flush.ts';
 import { findKey, getNodeUrl, readReply, sendRequest } from './operator/call.ts';
 
-export interface RunningNode {
-  inspect(kind: EntityKind, id: string): Promise<Inspection>;
-  /** Writes a copy of the stores into `folder`; `onBytes` gets the bytes so far and in all. */
-  copy(parts: CopyParts, folder: string, onBytes: (done: number, total: number) => void): Promise<StoreCopy>;
-  /** Records that an import of the file begins. Resolves to the id of the record. */
-  beginImport(file: string): Promise<number>;
-  /** Imports all lines, or none when one is bad. */
-  importLines(lines: readonly string[]): Promise<ImportedLines>;
-  /** Completes that record. */
-  endImport(id: number, outcome: ImportOutcome): Promise<void>;
-}
+export type RunningNode = NonNullable<Awaited<ReturnType<typeof findRunningNode>>>;
 
 /** What a command works on: open stores, or the node that has them open. */
 export type Workplace = { readonly stores: Pick<Stores, 'sql' | 'hot'> } | { readonly node: RunningNode };
@@ -45,7 +35,7 @@ const throwRefusal = async (response: Response, url: string): Promise<never> => 
  * Finds the node that owns the data folder. Resolves to `null` when no process has locked the folder. Throws
  * `CommandError` when the node does not answer, or when another one does.
  */
-export const findRunningNode = async (config: Config, stop: AbortSignal): Promise<RunningNode | null> => {
+const findRunningNode = async (config: Config, stop: AbortSignal) => {
   const owner = readLockOwner(config.dataDir);
   if (owner === '') return null;
   const [key, url] = [findKey(config), getNodeUrl(config)];
@@ -62,19 +52,23 @@ export const findRunningNode = async (config: Config, stop: AbortSignal): Promis
       `The node at ${url} does not use ${config.dataDir}. Set DATA_DIR, or ADMIN_HOST and ADMIN_PORT.`,
     );
   return {
-    inspect: async (kind, id) =>
+    inspect: async (kind: EntityKind, id: string) =>
       (await call('GET', `/stores/inspect/${kind}/${encodeURIComponent(id)}`)) as Inspection,
-    copy: async (parts, folder, onBytes) => {
+    /** Writes a copy of the stores into `folder`; `onBytes` gets the bytes so far and in all. */
+    copy: async (parts: CopyParts, folder: string, onBytes: (done: number, total: number) => void) => {
       const { body } = await send('POST', '/stores/copy', { parts });
       return receiveCopy(body as AsyncIterable<Uint8Array>, folder, onBytes);
     },
-    beginImport: async (file) => {
+    /** Records that an import of the file begins. Resolves to the id of the record. */
+    beginImport: async (file: string) => {
       const begun = (await call('POST', '/stores/import', { file })) as { readonly import_id: number };
       return begun.import_id;
     },
-    importLines: async (lines) =>
-      (await call('POST', '/stores/import/lines', { lines })) as unknown as ImportedLines,
-    endImport: async (import_id, outcome) =>
+    /** Imports all lines, or none when one is bad. */
+    importLines: async (lines: readonly string[]) =>
+      (await call('POST', '/stores/import/lines', { lines })) as ImportedLines,
+    /** Completes that record. */
+    endImport: async (import_id: number, outcome: ImportOutcome) =>
       void (await call('POST', '/stores/import/end', { import_id, outcome })),
   };
 };

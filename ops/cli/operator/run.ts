@@ -20,7 +20,6 @@ import {
   formatOption,
   formatShortUsage,
   formatUsage,
-  groups,
   listFileFields,
   listOperations,
   listOptionFields,
@@ -165,9 +164,6 @@ const describeBodyFile = (operation: AdminOperation): string => {
   const text = 'A file with a JSON object of fields. Options override it.';
   return names.length === 0 ? text : `${text} Only the file can set: ${names.join(', ')}.`;
 };
-
-/** Whether the first argument names operations of a running node: `bots`, `users` … */
-export const isOperatorGroup = (argument: string): boolean => groups.includes(argument);
 
 const lookEveryMs = 500;
 const titles: Readonly<Record<string, string>> = {

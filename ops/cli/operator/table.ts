@@ -95,18 +95,12 @@ const formatObject = (fields: TableRow): string => {
   return [...lines, ...tables].join('');
 };
 
-interface ListLength {
-  readonly total: number;
-  readonly total_is: 'exact' | 'about' | 'at_least';
-  readonly next_page: number | null;
-}
-
 const isList = (answer: TableRow): boolean => 'total' in answer && 'next_page' in answer;
 
 /** The line below a list: how many rows there are, and how to get the next page. */
-const formatLength = (list: ListLength, shown: number): string => {
+const formatLength = (list: TableRow, shown: number): string => {
   const { total, total_is, next_page } = list;
-  if (total_is === 'exact' && total === shown) return `\n${formatCount(total)} in total.\n`;
+  if (total_is === 'exact' && total === shown) return `\n${formatCount(shown)} in total.\n`;
   const next = next_page === null ? '' : ` Next page: --page ${next_page}`;
   return `\n${shown} of ${formatTotal(list)}.${next}\n`;
 };
@@ -125,6 +119,6 @@ export const formatAnswer = (answer: TableRow): string => {
   if (list === undefined || Object.keys(answer).length > 1 + (isList(answer) ? 3 : 0)) {
     return formatObject(answer);
   }
-  const length = isList(answer) ? formatLength(answer as unknown as ListLength, list.length) : '';
+  const length = isList(answer) ? formatLength(answer, list.length) : '';
   return formatRows(list) + (list.length === 0 && answer.total === 0 ? '' : length);
 };
