@@ -15,12 +15,6 @@ import { operationFiles } from '../../http/operator/table.ts';
 import { createMatcher, listParameterNames } from '../../http/request/match.ts';
 import type { AnyRoute } from '../../http/route.ts';
 
-interface LocatedRoute {
-  readonly route: AnyRoute;
-  /** `http/api/bots/routes.ts:42` */
-  readonly location: string;
-}
-
 /** Those of the private listener. No handler is called, so the stores need not be there. */
 const operatorFiles: readonly RouteFile[] = [
   ...operationFiles.map(({ file, operations }) => ({ file, routes: operations.map(({ route }) => route) })),
@@ -52,7 +46,8 @@ export const describeRoutes = (args: readonly string[]): { text: string; found: 
   return { text: served.found ? `${served.text}\n\n${text}` : text, found: true };
 };
 
-const locateRoutes = (files: readonly RouteFile[]): LocatedRoute[] =>
+/** Adds to each route where it is defined: `http/api/bots/routes.ts:42`. */
+const locateRoutes = (files: readonly RouteFile[]) =>
   files.flatMap(({ file, routes }) => {
     const lines = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n');
     const operations = lines.map(readOperation);
@@ -65,6 +60,8 @@ const locateRoutes = (files: readonly RouteFile[]): LocatedRoute[] =>
     });
   });
 
+type LocatedRoute = ReturnType<typeof locateRoutes>[number];
+
 /** What the path of a line that defines an operation matches: it may be a template. */
 const readOperation = (line: string): RegExp | null => {
   const [, text] = /define(?:Operation|Deletion|List)\(['`][^'`]+['`], ['`](.+?)['`], /.exec(line) ?? [];
@@ -73,13 +70,8 @@ const readOperation = (line: string): RegExp | null => {
   return new RegExp(`^${literals.join('[a-z-]+')}$`);
 };
 
-interface RouteRequest {
-  /** `null` means all methods of the path. */
-  readonly method: string | null;
-  readonly path: string;
-}
-
-const parseRequest = (args: readonly string[]): RouteRequest | null => {
+/** The method is `null` for all methods of the path. */
+const parseRequest = (args: readonly string[]) => {
   const rest = [...args];
   const method = methods.includes(rest[0]?.toUpperCase() ?? '')
     ? (rest.shift() as string).toUpperCase()
@@ -91,6 +83,7 @@ const parseRequest = (args: readonly string[]): RouteRequest | null => {
   if (path === '' && /^https?:/i.test(target)) return { method, path: '/' };
   return path.startsWith('/') ? { method, path } : null;
 };
+type RouteRequest = NonNullable<ReturnType<typeof parseRequest>>;
 
 const findServingRoute = (located: readonly LocatedRoute[], { method, path }: RouteRequest) => {
   const matcher = createMatcher(located);

@@ -14,34 +14,11 @@ import { listParameterNames } from '../../../http/request/match.ts';
 import { findNearest } from '../../config/nearest.ts';
 import { CommandError } from '../command.ts';
 
-export interface ParsedCommand {
-  readonly operation: AdminOperation;
-  /** Path and query. */
-  readonly path: string;
-  /** `undefined` for no body. */
-  readonly body: object | undefined;
-  /** A JSON file with body fields, which options override; `''` for none. */
-  readonly bodyFile: string;
-  /** Print the answer as JSON. */
-  readonly json: boolean;
-  /** The operator has confirmed it already. */
-  readonly isConfirmed: boolean;
-  /** It only shows what it would do. */
-  readonly isDryRun: boolean;
-}
-
-/** A field of the query or the body. */
-export interface Field {
-  readonly name: string;
-  readonly option: string;
-  readonly schema: TSchema & {
-    readonly type?: string;
-    readonly enum?: readonly string[];
-    readonly description?: string;
-  };
-  readonly required: boolean;
-  readonly location: 'query' | 'body';
-}
+type FieldSchema = TSchema & {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly description?: string;
+};
 
 /** The first words of all commands: `bots`, `users` … */
 export const groups: readonly string[] = [
@@ -52,9 +29,9 @@ export const groups: readonly string[] = [
 export const listOperations = (group: string): readonly AdminOperation[] =>
   adminOperations.filter(({ command }) => command.startsWith(`${group} `));
 
-const listSchemaFields = (schema: TSchema | undefined, location: Field['location']): Field[] => {
+const listSchemaFields = (schema: TSchema | undefined, location: 'query' | 'body') => {
   const { properties = {}, required = [] } = (schema ?? {}) as {
-    properties?: Record<string, Field['schema']>;
+    properties?: Record<string, FieldSchema>;
     required?: readonly string[];
   };
   return Object.entries(properties).map(([name, field]) => ({
@@ -65,6 +42,8 @@ const listSchemaFields = (schema: TSchema | undefined, location: Field['location
     location,
   }));
 };
+/** A field of the query or the body. */
+type Field = ReturnType<typeof listSchemaFields>[number];
 
 /** All fields of the query and the body. */
 export const listFields = ({ route }: AdminOperation): readonly Field[] => [
@@ -98,11 +77,11 @@ export const formatShortUsage = (operation: AdminOperation): string => {
 /** `bots approve ID [options]`. */
 export const formatUsage = (operation: AdminOperation): string => `${formatShortUsage(operation)} [options]`;
 
-const isNumber = ({ type }: Field['schema']): boolean => type === 'integer' || type === 'number';
+const isNumber = ({ type }: FieldSchema): boolean => type === 'integer' || type === 'number';
 
 /** The kind of value an option takes: `N`, `TEXT`, or its choices. */
 export const describeValue = ({ name, schema }: Field): string => {
-  const item = (schema as { items?: Field['schema'] }).items ?? schema;
+  const item = (schema as { items?: FieldSchema }).items ?? schema;
   if (item.enum !== undefined) return item.enum.join('|');
   // The schema of `page` is a string, because its check has a message of its own.
   return isNumber(item) || name === 'page' ? 'N' : 'TEXT';
@@ -116,7 +95,7 @@ const describeLength = ({ minLength, maxLength }: { minLength?: number; maxLengt
 /** The help line of an option. */
 export const formatOption = (field: Field): string => {
   const { schema, required } = field;
-  const item = (schema as { items?: Field['schema'] }).items ?? schema;
+  const item = (schema as { items?: FieldSchema }).items ?? schema;
   const description = schema.description ?? item.description ?? '';
   const example = (item as { examples?: readonly unknown[] }).examples?.[0];
   const sentences = [
@@ -135,7 +114,7 @@ export const formatOption = (field: Field): string => {
 
 /** The help lines of the path parameters: `ID` and `Id of a user.` */
 export const listParameters = ({ route }: AdminOperation) => {
-  const { properties = {} } = route.params as { properties?: Record<string, Field['schema']> };
+  const { properties = {} } = route.params as { properties?: Record<string, FieldSchema> };
   return listParameterNames(route.path).map((name) => ({
     syntax: toParameterName(name),
     description: properties[name]?.description ?? '',
@@ -182,7 +161,7 @@ type OptionValues = Readonly<Record<string, string | boolean | (string | boolean
 
 const collectFields = (
   operation: AdminOperation,
-  location: Field['location'],
+  location: 'query' | 'body',
   values: OptionValues,
 ): Record<string, unknown> => {
   const fields = listOptionFields(operation).filter(
@@ -208,7 +187,7 @@ export const findOperation = (argv: readonly string[]): AdminOperation => {
 };
 
 /** Parses a command. Throws `CommandError` with exit code 2 when the arguments do not make a request. */
-export const parseCommand = (argv: readonly string[]): ParsedCommand => {
+export const parseCommand = (argv: readonly string[]) => {
   const operation = findOperation(argv);
   const usage =
     `Usage: rollcall ops ${formatUsage(operation)}\n` + `More: rollcall ops help ${operation.command}`;
@@ -227,14 +206,21 @@ export const parseCommand = (argv: readonly string[]): ParsedCommand => {
   const isDryRun = parsed.values['dry-run'] === true;
   return {
     operation,
+    /** Path and query. */
     path: query.size === 0 ? path : `${path}?${query}`,
+    /** `undefined` for no body. */
     body: operation.route.body === undefined ? undefined : collectFields(operation, 'body', parsed.values),
+    /** A JSON file with body fields, which options override; `''` for none. */
     bodyFile: String(parsed.values.file ?? ''),
+    /** Print the answer as JSON. */
     json: parsed.values.json === true,
+    /** The operator has confirmed it already. */
     isConfirmed: !operation.isPreviewed || parsed.values.yes === true || isDryRun,
+    /** It only shows what it would do. */
     isDryRun,
   };
 };
+export type ParsedCommand = ReturnType<typeof parseCommand>;
 
 /** `parseArgs` refuses a value with a dash behind its option. Half of all hashes are such numbers. */
 const attachNegatives = (args: readonly string[]): string[] =>
