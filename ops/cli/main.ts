@@ -10,7 +10,7 @@
 import { createWriteStream, fstatSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { toMessage } from '../../engine/errors.ts';
+import { StorageError, toMessage } from '../../engine/errors.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import type { EntityKind } from '../../engine/ids.ts';
 import { inspectEntity } from '../../storage/export/inspect.ts';
@@ -167,11 +167,20 @@ export const runCommandLine = async (
 /** What a step rejects with that the first signal ended: a program, or the reading of standard input. */
 const isInterruption = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
+/** The second kind is the driver's of Postgres. */
+const isStoreLost = (error: unknown): boolean =>
+  error instanceof StorageError
+    ? error.reason === 'unreachable'
+    : /^CONNECTION_(CLOSED|DESTROYED)$/.test((error as NodeJS.ErrnoException).code ?? '');
+
 /** A full disk is named by no path, and may be one that the operator did not name. */
-const adviseOn = (error: unknown): string =>
-  (error as NodeJS.ErrnoException).code === 'ENOSPC'
-    ? `. Make room where it writes: the file that you name, DATA_DIR, or ${tmpdir()} (TMPDIR).`
-    : '';
+const adviseOn = (error: unknown): string => {
+  if ((error as NodeJS.ErrnoException).code === 'ENOSPC')
+    return `. Make room where it writes: the file that you name, DATA_DIR, or ${tmpdir()} (TMPDIR).`;
+  if (isStoreLost(error))
+    return '. The connection to a store was lost. What is finished stays; the command can be given again.';
+  return '';
+};
 
 /** Returns the arguments of an operation of a running node; `null` for the commands of this program. */
 const parseOperatorArgs = (argv: readonly string[]): { args: readonly string[]; help: boolean } | null => {

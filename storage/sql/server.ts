@@ -220,27 +220,36 @@ const refusal =
  * when nothing else is connected, and one gets another while the transaction keeps its own. The two others
  * are asked in changing order: a pooler that hands its backends out in turn, with another client that asks
  * as often, would give each the same one every time. Only the backend's pid is read: some proxies bind a
- * connection to its backend as soon as it sets a value.
+ * connection to its backend as soon as it sets a value. A connection that ends meanwhile gets another backend
+ * as well: then all are asked again.
  */
-const assertNoTransactionPooler = async (url: string): Promise<void> => {
+const assertNoTransactionPooler = async (url: string, attemptsLeft = 3): Promise<void> => {
   const connections: Sql[] = [];
+  let hasLost = false;
+  let isUndecided = false;
+  const onLost = (): void => {
+    hasLost = true;
+  };
   try {
     // The driver throws at an address that it cannot read.
-    for (let count = 0; count < 3; count++) connections.push(connectAlone(url));
-    if (await endWithin(changesBackends(connections as [Sql, Sql, Sql]), answerMsMax))
-      throw new Error(refusal);
+    for (let count = 0; count < 3; count++) connections.push(connectAlone(url, onLost));
+    const changes = await endWithin(changesBackends(connections as [Sql, Sql, Sql]), answerMsMax);
+    isUndecided = changes && hasLost && attemptsLeft > 1;
+    if (changes && !isUndecided) throw new Error(refusal);
   } catch (error) {
     if (error instanceof Error && error.message === refusal) throw error;
     throw openFault('DATABASE_URL', [url], error);
   } finally {
     await Promise.all(connections.map((connection) => connection.end({ timeout: 0 })));
   }
+  if (isUndecided) await assertNoTransactionPooler(url, attemptsLeft - 1);
 };
 
 /** Opens one connection with few settings: poolers refuse settings that they do not know. */
-const connectAlone = (url: string): Sql =>
+const connectAlone = (url: string, onclose: () => void): Sql =>
   createDriver(url, {
     max: 1,
+    onclose,
     fetch_types: false,
     connect_timeout: connectSecondsMax,
     connection: { application_name: 'rollcall' },

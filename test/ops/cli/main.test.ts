@@ -14,6 +14,7 @@ import { commandHelps } from '../../../ops/cli/usage.ts';
 import { readConfig } from '../../../ops/config/config.ts';
 import { findNearest } from '../../../ops/config/nearest.ts';
 import { openStores } from '../../../storage/open.ts';
+import { toStorageError } from '../../../storage/sql/errors.ts';
 import { createRunner, toMinute } from '../../storage/history/world.ts';
 import { bot, linesOf, platformId, user, vote } from '../../storage/import/store.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
@@ -296,6 +297,22 @@ test('while a server uses the data folder, commands name its process and change 
 
   assert.equal([status, stdout], [1, '']);
   assert.match(stderr, new RegExp(`is in use by process ${process.pid}`));
+});
+
+test('a lost connection to a store ends a command with what to do', async () => {
+  const cause = Object.assign(new Error('write CONNECTION_CLOSED 127.0.0.1:5432'), {
+    code: 'CONNECTION_CLOSED',
+  });
+  for (const failure of [cause, toStorageError('import', cause)]) {
+    const { code, err } = await runOnStreams((streams) =>
+      runCommandLine(['export', '-'], { ...streams, signal: new AbortController().signal }, () =>
+        Promise.reject(failure),
+      ),
+    );
+
+    assert.is(code, 1);
+    assert.match(err, /CONNECTION_CLOSED.*\. The connection to a store was lost.* can be given again\.\n$/);
+  }
 });
 
 test.run();

@@ -151,6 +151,32 @@ test('a server that crashed and recovers gets few connections, although work was
   await closeServer(recovering);
 });
 
+test('a connection that ends while the start checks the server is not mistaken for a pooler', async () => {
+  const proxy = await openCutProxy(server.port);
+  // The check takes about a second.
+  proxy.delay(20);
+  const address = (await server.database('checked')).replace(`:${server.port}/`, `:${proxy.port}/`);
+  const endOne = () => admin`
+    select pg_terminate_backend(pid) from (
+      select pid from pg_stat_activity where datname = 'checked' and state = 'idle' limit 1) as one`;
+  const reports: string[] = [];
+  for (let round = 0; round < 3; round++) {
+    const opened = openServerSql(address).then(
+      ({ close }) => close(),
+      ({ message }: Error) => void reports.push(message),
+    );
+    await setTimeout(600);
+    await until('one has ended', async () => (await endOne()).length > 0);
+    await opened;
+  }
+
+  assert.equal(
+    reports.filter((report) => /pooler/.test(report)),
+    [],
+  );
+  await proxy.close();
+});
+
 test('a session lock that is lost while it is taken again is taken once more', async () => {
   const address = await server.database('taken_again');
   const sql = connectSql(address);
