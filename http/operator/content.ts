@@ -23,22 +23,13 @@ import {
 } from './content-schema.ts';
 import { defineList } from './lists.ts';
 import { type AdminOperation, defineOperation } from './operation.ts';
-import { previewRowRemoval } from './previews.ts';
-
-interface TitledRow {
-  readonly id: string;
-  readonly title: string;
-}
-export const toTitledRow = ({ id, name }: { readonly id: string; readonly name: string }): TitledRow => ({
-  id,
-  title: name,
-});
+import { type NamedRow, previewRowRemoval } from './previews.ts';
 
 interface Deletion {
   readonly summary: string;
   readonly noun: string;
   /** All rows that can be deleted, for the preview. */
-  readonly listRows: (app: App) => Promise<readonly TitledRow[]>;
+  readonly listRows: (app: App) => Promise<readonly NamedRow[]>;
   /** False, like `not_found`, if there is none with this id. */
   readonly remove: (app: App, id: string) => Promise<ShopOutcome | boolean>;
 }
@@ -79,7 +70,7 @@ const tierOperations = [
   defineDeletion('tiers delete', 'DELETE /tiers/{id}', {
     summary: 'Deletes a credit tier.',
     noun: 'tier',
-    listRows: async (app) => (await app.catalogue.credits.tiers(null)).map(({ id }) => ({ id, title: '' })),
+    listRows: (app) => app.catalogue.credits.tiers(null),
     remove: (app, id) => app.catalogue.operator.tiers.remove(id),
   }),
 ];
@@ -144,20 +135,20 @@ const shopDeletions = [
   defineDeletion('benefits delete', 'DELETE /shop/benefits/{id}', {
     summary: 'Deletes a benefit; refused while an item gives it.',
     noun: 'benefit',
-    listRows: async (app) => (await app.catalogue.operator.shop.listBenefits()).map(toTitledRow),
+    listRows: (app) => app.catalogue.operator.shop.listBenefits(),
     remove: (app, id) => app.catalogue.operator.shop.deleteBenefit(id),
   }),
   defineDeletion('items delete', 'DELETE /shop/items/{id}', {
     summary: 'Deletes an item; refused while a coupon applies to it.',
     noun: 'item',
-    listRows: async (app) => (await app.catalogue.operator.shop.listItems()).map(toTitledRow),
+    listRows: (app) => app.catalogue.operator.shop.listItems(),
     remove: (app, id) => app.catalogue.operator.shop.deleteItem(id),
   }),
   defineDeletion('coupons delete', 'DELETE /shop/coupons/{id}', {
     summary: 'Deletes a coupon.',
     noun: 'coupon',
     listRows: async (app) =>
-      (await app.catalogue.operator.shop.listCoupons()).map(({ id, code }) => ({ id, title: code })),
+      (await app.catalogue.operator.shop.listCoupons()).map(({ id, code: name }) => ({ id, name })),
     remove: (app, id) => app.catalogue.operator.shop.deleteCoupon(id),
   }),
 ];
@@ -182,7 +173,7 @@ const blogOperations = [
     summary: 'Deletes a post or draft.',
     noun: 'post',
     listRows: async (app) =>
-      (await app.catalogue.operator.blog.posts()).map(({ slug: id, title }) => ({ id, title })),
+      (await app.catalogue.operator.blog.posts()).map(({ slug: id, title: name }) => ({ id, name })),
     remove: (app, id) => app.catalogue.operator.blog.remove(id),
   }),
 ];

@@ -88,14 +88,19 @@ export const previewRevocation = async (
   );
 };
 
+export interface NamedRow {
+  readonly id: string;
+  readonly name?: string;
+}
+
 /** `rows` are all rows of the kind that `noun` names. */
 export const previewRowRemoval = async (
   noun: string,
   id: string,
-  rows: Promise<readonly { readonly id: string; readonly title: string }[]>,
+  rows: Promise<readonly NamedRow[]>,
 ): Promise<string> => {
   const named = (await rows).find((row) => row.id === id);
-  const row = requireFound(named, noun);
-  const title = row.title === '' || row.title === id ? '' : ` "${row.title}"`;
+  const { name = '' } = requireFound(named, noun);
+  const title = name === '' || name === id ? '' : ` "${name}"`;
   return `Deletes the ${noun} ${id}${title}.`;
 };

@@ -7,7 +7,7 @@ import { foldVanityCode } from '../../engine/rules/vanity.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError, createValidationError } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
-import { createFullError, defineDeletion, toTitledRow } from './content.ts';
+import { createFullError, defineDeletion } from './content.ts';
 import {
   ApplicationParams,
   ApplicationsQuery,
@@ -41,7 +41,7 @@ const positionOperations = [
   defineDeletion('positions delete', 'DELETE /positions/{id}', {
     summary: 'Deletes a position; its applications remain.',
     noun: 'position',
-    listRows: async (app) => (await app.catalogue.operator.positions.listPositions()).map(toTitledRow),
+    listRows: (app) => app.catalogue.operator.positions.listPositions(),
     remove: (app, id) => app.catalogue.operator.positions.deletePosition(id),
   }),
   defineList('applications list', 'GET /applications', {
@@ -90,9 +90,7 @@ const reservedNameOperations = [
       previewRowRemoval(
         'reserved word',
         foldVanityCode(params.word),
-        app.catalogue.operator.reservedNames
-          .listAll()
-          .then((words) => words.map((id) => ({ id, title: '' }))),
+        app.catalogue.operator.reservedNames.listAll().then((words) => words.map((id) => ({ id }))),
       ),
     params: ReservedNameParams,
     handle: async (app, { params }) => {
