@@ -78,19 +78,16 @@ const describeReport = (report: ImportReport, isResumable: boolean): string => {
   const seconds = report.milliseconds / 1000;
   const lines = report.linesDone - report.resumedAfter;
   const rate = seconds > 0 ? `, ${formatCount(Math.round(lines / seconds))} a second` : '';
+  const advice = isResumable
+    ? 'run the same command again to continue from here'
+    : 'run the same command again; what is there already stays';
   const parts = [
     `${formatCounted(lines, 'line')} in ${seconds.toFixed(1)} s${rate}`,
     ...(report.resumedAfter > 0 ? [`resumed after line ${formatCount(report.resumedAfter)}`] : []),
     `added: ${added.map((kind) => formatCounted(report.added[kind], kind)).join(', ') || 'nothing'}`,
     ...(report.skipped > 0 ? [`already there: ${formatCount(report.skipped)}`] : []),
     ...(report.rejected > 0 ? [`rejected: ${formatCount(report.rejected)}, see ${report.rejectedFile}`] : []),
-    ...(report.interrupted
-      ? [
-          isResumable
-            ? 'interrupted: run the same command again to continue from here'
-            : 'interrupted: run the same command again; what is there already stays',
-        ]
-      : []),
+    ...(report.interrupted ? [`interrupted: ${advice}`] : []),
   ];
   return `${parts.join('\n')}\n`;
 };

@@ -62,18 +62,12 @@ export const backupServers = async (
   });
 };
 
-/** Whether the hot store had counters, which stay, or was empty. */
-export type HotFate = 'empty' | 'kept';
-
 /**
  * Restores a backup into an empty database: all of it, or nothing. Ledger when it resolves. Rejects with a
  * `BackupError` when the backup is damaged, the database is not empty, or the hot store is older than the
- * backup.
+ * backup. `hot` says whether the hot store had counters, which stay, or was empty.
  */
-export const restoreServers = async (
-  servers: Servers,
-  directory: string,
-): Promise<{ readonly manifest: ServersBackup; readonly hot: HotFate }> => {
+export const restoreServers = async (servers: Servers, directory: string) => {
   const { sql, hot, databaseUrl, signal } = servers;
   const manifest = readManifest(directory, 'servers');
   const file = join(directory, dumpName);
