@@ -164,7 +164,13 @@ const openServers: OpenAll = async (config, options, undo) => {
     describeFullDisk: () => null,
     notes: [...server.notes, ...listWeak()],
     listWarnings: () =>
-      [...server.notes, ...listWeak(), ...hot.pulse.listSlotNotes(), server.getLastError() ?? []].flat(),
+      [
+        ...server.notes,
+        ...listWeak(),
+        ...hot.pulse.listSlotNotes(),
+        ...hot.listDamage(),
+        server.getLastError() ?? [],
+      ].flat(),
     isSqlUp: () => server.getLastError() === null,
   };
 };

@@ -16,6 +16,7 @@ import {
 } from '../../../engine/ids.ts';
 import type { Backlog, BacklogSize, DirtyEntity, FlushReceipt, OutboxVote } from '../../../engine/ports.ts';
 import { keepConsistent } from '../consistent-backlog.ts';
+import type { DamageNotes } from './damage.ts';
 import type { HeadsReader, ShardHead } from './heads.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
@@ -59,13 +60,20 @@ const divideLimit = (shards: readonly Shard[], heads: readonly ShardHead[], limi
   return requests;
 };
 
-const takeEntity = (cursor: ByteCursor, shard: Shard): DirtyEntity | null => {
+/** Reads a dirty entity; `null` for one that is deleted or has an unknown form, or cannot be read. */
+const takeEntity = (cursor: ByteCursor, shard: Shard, damage: DamageNotes): DirtyEntity | null => {
   const address = takeText(cursor) as EntityAddress;
   const generation = takeNumber(cursor);
-  const slot = takeSlot(cursor);
-  return slot !== null && slot !== 'damaged' && slot.state
-    ? { ref: parseEntityRef(address, slot.incarnation, shard), generation, state: slot.state }
-    : null;
+  const packed = createCursor(takeBytes(cursor));
+  try {
+    const slot = takeSlot(packed);
+    return slot !== null && slot !== 'damaged' && slot.state
+      ? { ref: parseEntityRef(address, slot.incarnation, shard), generation, state: slot.state }
+      : null;
+  } catch {
+    damage.record(address);
+    return null;
+  }
 };
 
 /** Reads a packed vote of the outbox of a shard. */
@@ -128,13 +136,13 @@ const createVoteReader = (): VoteReader => {
 const readShard = (
   cursor: ByteCursor,
   request: ShardRequest,
-  { limit, readVote }: { limit: BacklogSize; readVote: VoteReader },
+  { limit, readVote, damage }: { limit: BacklogSize; readVote: VoteReader; damage: DamageNotes },
 ): Backlog => {
   const entities: DirtyEntity[] = [];
   const votes: OutboxVote[] = [];
   const addresses = takeNumber(cursor);
   for (let rest = addresses; rest > 0; rest--) {
-    const entity = takeEntity(cursor, request.shard);
+    const entity = takeEntity(cursor, request.shard, damage);
     if (entity) entities.push(entity);
   }
   for (let rest = takeNumber(cursor); rest > 0; rest--)
@@ -146,9 +154,13 @@ const readShard = (
   return keepConsistent({ entities, votes, moreEntities, moreVotes }, limit);
 };
 
-const readPart = (buffer: Buffer, requests: readonly ShardRequest[], limit: BacklogSize): Backlog => {
+const readPart = (
+  buffer: Buffer,
+  requests: readonly ShardRequest[],
+  { limit, damage }: { limit: BacklogSize; damage: DamageNotes },
+): Backlog => {
   const cursor = createCursor(buffer);
-  const options = { limit, readVote: createVoteReader() };
+  const options = { limit, readVote: createVoteReader(), damage };
   return merge(requests.map((request) => readShard(cursor, request, options)));
 };
 
@@ -186,7 +198,7 @@ const addOneMore = (count: number, limit: number): number => (limit === 0 ? 0 : 
  * entities and votes over all shards, and none of a kind whose limit is 0.
  */
 export const peek = async (
-  { link, heads }: { link: Link; heads: HeadsReader },
+  { link, heads, damage }: { link: Link; heads: HeadsReader; damage: DamageNotes },
   limit: BacklogSize & { readonly shards: readonly Shard[] },
 ): Promise<Backlog> => {
   const requests = divideLimit(limit.shards, await heads.read(limit.shards), limit);
@@ -199,7 +211,7 @@ export const peek = async (
         addOneMore(entities, limit.entities),
         addOneMore(votes, limit.votes),
       ]);
-      return readPart(await link.call('peek', tags, args), call, limit);
+      return readPart(await link.call('peek', tags, args), call, { limit, damage });
     }),
   );
   return merge(parts);

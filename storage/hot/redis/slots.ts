@@ -118,6 +118,16 @@ export const takeSlot = (cursor: ByteCursor): Slot | 'damaged' | null => {
   return { incarnation, state: length === 1 ? null : takeState(cursor, length) };
 };
 
+/** Reads the next value of a reply, a text that is a slot. An unreadable one is `'damaged'`, too. */
+export const takeSlotText = (cursor: ByteCursor): Slot | 'damaged' | null => {
+  const packed = createCursor(takeBytes(cursor));
+  try {
+    return takeSlot(packed);
+  } catch {
+    return 'damaged';
+  }
+};
+
 /**
  * A state that is unpacked at first use. Stores its bytes as text: a view would keep the whole reply in
  * memory.

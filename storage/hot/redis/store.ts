@@ -17,6 +17,7 @@ import type { HotTransfer } from '../../move/records.ts';
 import type { ShardCounts } from '../../shards.ts';
 import { markFlushed, peek } from './backlog.ts';
 import { packCall, packRules, takeReplies } from './codec.ts';
+import { createDamageNotes, type DamageNotes } from './damage.ts';
 import {
   createDurabilityWatch,
   type DurabilityWatch,
@@ -29,7 +30,7 @@ import { dropLibraries, readLibrary } from './library.ts';
 import { type Link, openLink } from './link.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { type RunningPulse, startPulse } from './pulse.ts';
-import { takeSlot } from './slots.ts';
+import { takeSlotText } from './slots.ts';
 import { toTag } from './tags.ts';
 import { createTransfer } from './transfer.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
@@ -51,7 +52,7 @@ export interface RedisOptions {
   readonly onError?: (error: Error) => void;
   /**
    * Receives a message when a primary stops answering, writes get less durable, or a slot stays half-moved;
-   * and when that is over: then `isUp` is true.
+   * and when that is over: then `isUp` is true. Also when a record is damaged.
    */
   readonly onStoreChange?: (message: string, isUp: boolean) => void;
 }
@@ -70,6 +71,7 @@ export interface RedisLibraries {
 interface RedisState {
   readonly link: Link;
   readonly heads: HeadsReader;
+  readonly damage: DamageNotes;
   readonly clock: (() => number) | undefined;
   readonly committing: Set<number>;
   readonly calls: Set<Promise<unknown>>;
@@ -159,7 +161,7 @@ interface PendingLoad {
 const takeLoad = (cursor: ByteCursor, { request, shard }: PendingLoad): LoadReply => {
   const generation = takeNumber(cursor);
   const votedAtMs = takeNumber(cursor);
-  const slot = takeSlot(cursor);
+  const slot = takeSlotText(cursor);
   if (!slot) return { outcome: 'absent', generation };
   if (slot === 'damaged') return { outcome: 'damaged', generation };
   const { incarnation, state } = slot;
@@ -262,6 +264,8 @@ export interface RedisHotStore extends HotStore, ShardCounts {
   readonly pulse: RunningPulse;
   /** What a confirmed commit survives, as the last look found. */
   readonly durability: Pick<DurabilityWatch, 'describe' | 'countWeak'>;
+  /** Says which damaged records were read since the store was opened. */
+  listDamage(): readonly string[];
   /** Reads the wall time of each primary, ms. */
   readClocks(): Promise<readonly number[]>;
   /** Reads each primary's memory settings, which say whether it may evict counters. */
@@ -290,6 +294,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   const store: RedisState = {
     link,
     heads: createHeadsReader(link),
+    damage: createDamageNotes((message) => options.onStoreChange?.(message, false)),
     clock: options.clock,
     committing: new Set(),
     calls: new Set(),
@@ -309,6 +314,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     durability,
     mayLoseTail: true,
     pulse,
+    listDamage: store.damage.list,
     transfer: createTransfer(link),
     libraries: { version, dropOthers },
     memorySettings: () => runOperation(store, 'memory settings', () => readMemorySettings(link)),

@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { reconcileGenerations } from '../../../engine/flush/generations.ts';
 import { flushToSql } from '../../../ops/cli/flush.ts';
+import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { openStores } from '../../../storage/open.ts';
 import { prepareStores } from '../../../storage/shards.ts';
@@ -14,6 +15,7 @@ import { pluck } from '../../support/pluck.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { botsIn, initOf, rules } from '../../support/redis-load.ts';
 import { startRedis } from '../../support/redis-server.ts';
+import { refOf } from '../../support/refs.ts';
 import { itagOf } from '../ledger/world.ts';
 
 const test = suite('damage in Redis');
@@ -32,11 +34,14 @@ const oneVote = { ...rules, windows: { standard, premium: standard, weekend: sta
 let databases = 0;
 
 /** Stores in which a bot has votes that wait, as many as `damages`, each damaged in one way. */
-const openDamaged = async (damages: readonly ((vote: string) => string)[]) => {
+const openDamaged = async (
+  damages: readonly ((vote: string) => string)[],
+  onStoreChange: (message: string) => void = () => {},
+) => {
   await redis.flushall();
   const databaseUrl = await sqlServer.database(`damage${++databases}`);
   const config = { redisUrl: [redisServer.url], databaseUrl, dataDir: makeFolder('rollcall-damage-') };
-  const stores = await openStores(config, { clock: Date.now, onWarning: () => {} });
+  const stores = await openStores(config, { clock: Date.now, onWarning: () => {}, onStoreChange });
   await prepareStores(stores);
   await reconcileGenerations(stores.hot, createLedger(stores.sql));
   const votes = damages.map((_, number) => ({
@@ -95,5 +100,35 @@ test('votes that cannot be read become dead letters, and the others reach SQL', 
   assert.equal([pluck(votes, 'author'), letters.length], [['user0', 'user3', 'user8'], 6]);
   assert.ok(letters.every(({ itag }) => itag.startsWith('unreadable vote: ')));
 });
+
+/** Ways to damage a stored listing: the head of its first number, and its end. */
+const slotDamages: readonly ((slot: Buffer) => Buffer)[] = [
+  (slot) => Buffer.concat([slot.subarray(0, 1), Buffer.of((slot[1] as number) ^ 1), slot.subarray(2)]),
+  (slot) => slot.subarray(0, 80),
+];
+
+for (const [number, damage] of slotDamages.entries()) {
+  test(`a listing that cannot be read keeps no other from SQL, and is named once (${number})`, async () => {
+    const messages: string[] = [];
+    const stores = await openDamaged([isWhole], (message) => messages.push(message));
+    const sick = refOf('bot', 'sick', 2);
+    const items = [initOf(sick), { kind: 'click' as const, target: sick, visitor: '1' }];
+    await stores.hot.commit([{ shard: sick.shard, producer: 'q', sequence: 1, items }], oneVote);
+    const key = `{s${toTag(sick.shard, stores.hot.countShards())}}:e`;
+    const slot = (await redis.hgetBuffer(key, sick.address)) as Buffer;
+    await redis.hset(key, sick.address, damage(slot));
+    await flushToSql(stores);
+    await flushToSql(stores);
+    const loaded = await stores.hot.load([sick, bot]);
+    const notes = stores.listWarnings();
+    const backlog = await stores.hot.countBacklog();
+    await stores.close();
+
+    assert.equal(pluck(loaded, 'outcome'), ['damaged', 'found']);
+    assert.equal(backlog, { entities: 1, votes: 0 });
+    assert.match(notes.join(), /Redis has damaged records \(b:sick\).*FLUSHALL/);
+    assert.is(messages.filter((message) => message.includes('damaged')).length, 1, String(messages));
+  });
+}
 
 test.run();

@@ -1,4 +1,5 @@
--- `load`, `heads` and `peek`: the reading functions. They write nothing.
+-- `load`, `heads` and `peek`: the reading functions. They write nothing. `load` and `peek` answer with slots as
+-- texts, so that a damaged one makes nothing else unreadable.
 
 -- Arguments: prefix, clock, how long last votes are stored, then shard, address and voter ('' for none) of
 -- each request.
@@ -23,7 +24,7 @@ local function load(keys, arguments)
     end
     parts[#parts + 1] = pack(tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0))
     parts[#parts + 1] = pack(votedAtMs)
-    parts[#parts + 1] = showSlot(packed)
+    parts[#parts + 1] = pack(showSlot(packed))
   end
   return concat(parts)
 end
@@ -54,7 +55,7 @@ local function peekEntities(parts, stem, room)
   local generation = pack(tonumber(call('HGET', stem .. 'e', GENERATION_FIELD) or 0))
   local count = #parts
   for index, address in ipairs(addresses) do
-    parts[count + 1], parts[count + 2], parts[count + 3] = pack(address), generation, showSlot(slots[index])
+    parts[count + 1], parts[count + 2], parts[count + 3] = pack(address), generation, pack(showSlot(slots[index]))
     count = count + 3
   end
   return #addresses
