@@ -104,7 +104,7 @@ export const limits = {
   flushRequestRoundsMax: 64,
   /** While there is nothing to flush, every n-th look also reads from the ledger what must be delivered. */
   looksPerDelivery: 6,
-  /** While rounds run, the age of the backlog is reported this often: a round may hang. */
+  /** While rounds run, the backlog is measured this often: a round may hang. */
   backlogReportMs: 1_000,
   /** Longest pause between attempts while the ledger does not answer. */
   flushBackoffMaxMs: 2_000,

@@ -105,7 +105,7 @@ export const createFlusher = (parts: FlusherParts) => {
     waitForFlush: (shard: Shard) => requestFlush(state, shard),
     /** Flushes the shard's votes within `limits.flushEarlyMs`, unless stores fail. Costs one look-up. */
     flushEarly: (shard: Shard) => flushEarly(state, shard),
-    /** The backlog's size after the last round, for the limit on outbox votes. */
+    /** The backlog's last known size, for the limit on outbox votes. */
     getBacklogSize: () => state.backlogSize,
     /** A message for `/readyz`, or `null` if the last rounds succeeded. */
     getLastError: () => (state.failure === null ? null : describeFailure(state.failure)),
@@ -164,7 +164,8 @@ const work = async (state: FlusherState): Promise<void> => {
     return;
   }
   state.looksAtRest = 0;
-  const stopReports = startRepeating(state.clock, limits.backlogReportMs, () => reportAge(state));
+  const report = () => measureBacklog(state).catch(() => reportAge(state));
+  const stopReports = startRepeating(state.clock, limits.backlogReportMs, () => void report());
   await runRounds(state)
     .catch((error: unknown) => reconcileIfOutdated(state, error))
     .finally(() => measureBacklog(state))

@@ -164,6 +164,24 @@ test('the backlog ages while a round hangs', async () => {
   assert.ok(world.lagsMs.length <= reports + 1, 'no report outlives its round');
 });
 
+test('votes that come while a round hangs are counted, so that a full outbox pauses them', async () => {
+  world.flusher.start();
+  await commit(world, initOf(ref), voteOf(ref, 'u', 'v1'));
+  const { promise: hanging, resolve: answer } = Promise.withResolvers<void>();
+  world.before = () => hanging;
+  await world.pass(1_001);
+  await commit(world, voteOf(ref, 'w', 'v2'));
+  const { votes } = await world.hot.countBacklog();
+  await world.pass(2_000);
+
+  assert.is(world.rounds.length, 0);
+  assert.is(world.flusher.getBacklogSize().votes, votes);
+  answer();
+  await world.pass(1_500);
+
+  assert.is(world.flusher.getBacklogSize().votes, 0);
+});
+
 test('under constant load the backlog is as old as the last round, not as the load', async () => {
   world.flusher.start();
   let visitor = 0;
