@@ -82,7 +82,10 @@ export interface Route<
     request: RouteRequest<Params, Query, Body>,
     error: DomainError,
   ) => Reply | null;
-  /** `replaceError` also replaces the 405 of another method of this path. Then there are no parameters. */
+  /**
+   * `replaceError` also replaces the 405 of another method of this path, which then counts as an answer of
+   * this route. There are no parameters.
+   */
   readonly replacesMethodErrors?: true;
 }
 

@@ -27,7 +27,10 @@ export const awaitAll = async <Work extends readonly Promise<unknown>[] | []>(wo
 export interface DeliveryRound {
   /** How many were acknowledged. */
   readonly count: number;
-  /** Listings with an adjustment that the store does not take, and its decision: `bot 77 (damaged)`. */
+  /**
+   * Listings with an adjustment that the store does not take, and its decision: `bot 77 (damaged)`. Those of
+   * all rounds since the one that began with the oldest, `limits.adjustmentsPerRound` at most.
+   */
   readonly stuck: readonly string[];
   /** The next round begins behind this id of the ledger; 0 means with the oldest. */
   readonly nextAfterId: number;
@@ -40,12 +43,17 @@ export const emptyRound: DeliveryRound = { count: 0, stuck: [], nextAfterId: 0 }
  */
 export const deliverAdjustments = async (
   parts: DeliveryParts,
-  { nextAfterId: afterId }: Pick<DeliveryRound, 'nextAfterId'> = emptyRound,
+  { nextAfterId: afterId, stuck }: DeliveryRound = emptyRound,
 ): Promise<DeliveryRound> => {
   const open = await parts.ledger.listAdjustments(limits.adjustmentsPerRound, { afterId });
   const delivered = await deliverInOrder(parts, open);
   const isLast = open.length < limits.adjustmentsPerRound;
-  return { ...delivered, nextAfterId: isLast ? 0 : (open.at(-1)?.id ?? 0) };
+  const allStuck = new Set([...(afterId === 0 ? [] : stuck), ...delivered.stuck]);
+  return {
+    ...delivered,
+    stuck: [...allStuck].slice(0, limits.adjustmentsPerRound),
+    nextAfterId: isLast ? 0 : (open.at(-1)?.id ?? 0),
+  };
 };
 
 /**

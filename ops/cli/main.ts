@@ -167,7 +167,7 @@ export const runCommandLine = async (
 /** What a step rejects with that the first signal ended: a program, or the reading of standard input. */
 const isInterruption = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
-/** The second kind is the driver's of Postgres. */
+/** Some steps reject with what the driver of Postgres says. */
 const isStoreLost = (error: unknown): boolean =>
   error instanceof StorageError
     ? error.reason === 'unreachable'
@@ -178,7 +178,10 @@ const adviseOn = (error: unknown): string => {
   if ((error as NodeJS.ErrnoException).code === 'ENOSPC')
     return `. Make room where it writes: the file that you name, DATA_DIR, or ${tmpdir()} (TMPDIR).`;
   if (isStoreLost(error))
-    return '. The connection to a store was lost. What is finished stays; the command can be given again.';
+    return (
+      '. The connection to a store was lost. What is finished stays; the command can be given again (a ' +
+      'restore: into another new database).'
+    );
   return '';
 };
 

@@ -35,7 +35,10 @@ export const findTlsMistake = (address: string): string | null => {
   if (!modes.includes(sslmode)) return `sslmode must be one of ${modes.join(', ')}`;
   const detail = names.find((name) => details.includes(name));
   if (detail !== undefined && weakModes.includes(sslmode))
-    return `${detail} needs sslmode=verify-full beside it (or verify-ca, or require)`;
+    return (
+      `${detail} (or PG${detail.toUpperCase()}) needs sslmode=verify-full beside it ` +
+      '(or verify-ca, or require)'
+    );
   if (sslrootcert === 'system' && sslmode !== 'verify-full')
     return 'sslrootcert=system needs sslmode=verify-full beside it';
   return null;

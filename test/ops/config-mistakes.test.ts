@@ -73,7 +73,7 @@ test('TLS to a store that is not what was asked for is a mistake', () => {
   const database = 'postgres://a/b';
   for (const [environment, expected] of [
     [{ DATABASE_URL: `${database}?sslmode=on` }, /^DATABASE_URL: sslmode must be one of/],
-    [{ DATABASE_URL: database, PGSSLROOTCERT: 'x' }, /^DATABASE_URL: sslrootcert needs sslmode/],
+    [{ DATABASE_URL: database, PGSSLROOTCERT: 'x' }, /^DATABASE_URL: sslrootcert \(or PGSSLROOTCERT\) needs/],
     [{ REDIS_URL: 'redis://a?family=6&tls=true', DATABASE_URL: database }, /^REDIS_URL: .* by rediss:/],
     [{ REDIS_URL: 'rediss://a,redis://b', DATABASE_URL: database }, /^REDIS_URL: the nodes of a Cluster/],
   ] as const) {

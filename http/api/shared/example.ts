@@ -24,7 +24,7 @@ const toMember = (value: string) => ({ value, enumerable: true, writable: true, 
 /** The schema that `describe` was given first; the schema itself if it is no copy. */
 export const findOriginal = (schema: object): object => originals.get(schema) ?? schema;
 
-/** Builds the schema of the address of a bot's picture. */
+/** Builds the schema of the address of a picture. */
 export const buildPicture = (description: string) =>
   Type.String({ description, examples: ['https://cdn.example.org/avatars/815553000470478850.webp'] });
 

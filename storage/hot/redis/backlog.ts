@@ -20,7 +20,7 @@ import type { DamageNotes } from './damage.ts';
 import type { HeadsReader, ShardHead } from './heads.ts';
 import type { Link } from './link.ts';
 import { packValue } from './pack.ts';
-import { takeSlot } from './slots.ts';
+import { takeSlotText } from './slots.ts';
 import { type Tag, toTag, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, takeBytes, takeNumber, takeText } from './unpack.ts';
 
@@ -64,14 +64,12 @@ const divideLimit = (shards: readonly Shard[], heads: readonly ShardHead[], limi
 const takeEntity = (cursor: ByteCursor, shard: Shard, damage: DamageNotes): DirtyEntity | null => {
   const address = takeText(cursor) as EntityAddress;
   const generation = takeNumber(cursor);
-  const packed = createCursor(takeBytes(cursor));
+  const slot = takeSlotText(cursor, (kind) => damage.record(kind, address));
+  if (slot === null || slot === 'damaged' || !slot.state) return null;
   try {
-    const slot = takeSlot(packed);
-    return slot !== null && slot !== 'damaged' && slot.state
-      ? { ref: parseEntityRef(address, slot.incarnation, shard), generation, state: slot.state }
-      : null;
+    return { ref: parseEntityRef(address, slot.incarnation, shard), generation, state: slot.state };
   } catch {
-    damage.record(address);
+    damage.record('unreadable', address);
     return null;
   }
 };

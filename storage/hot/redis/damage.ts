@@ -4,31 +4,38 @@
  * The file of Redis has no checksums, so its damage shows only where a record has lost its form.
  */
 
-/** More listings are not named. */
+/** More listings of a kind are not named. */
 const namedMax = 10;
 
+const effect =
+  'requests that need these listings are answered 503, their totals do not reach SQL, the rest works';
 const remedy =
-  'To go on, empty Redis (FLUSHALL): counters then come from SQL, and what SQL does not have yet is lost.';
+  'To go on, empty Redis (FLUSHALL): counters then come from SQL, and what SQL does not have yet is lost. ' +
+  'Then start the nodes again, one after another: until then this stays.';
+
+/** Describes the listings of each kind of damage. */
+const descriptions = {
+  unreadable: (named: string): string => `Redis has damaged records (${named}): ${effect}. ${remedy}`,
+  unknown_form: (named: string): string =>
+    `Redis has records of a form that this version does not know (${named}): ${effect}. Run the version ` +
+    `that wrote them. If none did, they are damaged. ${remedy}`,
+};
+export type SlotDamage = keyof typeof descriptions;
 
 /** Calls `report` for each listing that it names. */
 export const createDamageNotes = (report: (message: string) => void) => {
-  const named = new Set<string>();
-  const list = (): readonly string[] =>
-    named.size === 0
-      ? []
-      : [
-          `Redis has damaged records (${[...named].join(', ')}): requests that need these listings are ` +
-            `answered 503, their totals do not reach SQL, the rest works. ${remedy}`,
-        ];
+  const named: Record<SlotDamage, Set<string>> = { unreadable: new Set(), unknown_form: new Set() };
+  const describe = (kind: SlotDamage): string => descriptions[kind]([...named[kind]].join(', '));
   return {
     /** Records that the listing at this address could not be read. */
-    record: (address: string): void => {
-      if (named.has(address) || named.size >= namedMax) return;
-      named.add(address);
-      report(list().join());
+    record: (kind: SlotDamage, address: string): void => {
+      if (named[kind].has(address) || named[kind].size >= namedMax) return;
+      named[kind].add(address);
+      report(describe(kind));
     },
-    /** Lists one note, or none. It stays until the node starts again. */
-    list,
+    /** Lists a note for each kind that was met. They stay until the node starts again. */
+    list: (): readonly string[] =>
+      (['unreadable', 'unknown_form'] as const).filter((kind) => named[kind].size > 0).map(describe),
   };
 };
 export type DamageNotes = ReturnType<typeof createDamageNotes>;

@@ -1,5 +1,6 @@
 /**
- * Watches which failures a confirmed commit survives, by the settings and the replicas of the Redis servers.
+ * Watches which failures a confirmed commit survives, and whether Redis may evict keys, by the settings and
+ * the replicas of the Redis servers.
  *
  * Reads them at the start and then with every pulse, because a replica may be attached, or `appendfsync`
  * changed, at any time. Never changes a setting. Managed servers often forbid `CONFIG`; their durability is

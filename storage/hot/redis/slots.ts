@@ -11,6 +11,7 @@ import { compile, emptyTotals, fields, type NamedField } from '../../../engine/e
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, LazyState, PartsState, PartsTable } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
+import type { SlotDamage } from './damage.ts';
 import type { Value } from './pack.ts';
 import { firstBefore, firstFields, firstLengthMin, restBefore, restFields } from './slot-layout.ts';
 import {
@@ -118,12 +119,18 @@ export const takeSlot = (cursor: ByteCursor): Slot | 'damaged' | null => {
   return { incarnation, state: length === 1 ? null : takeState(cursor, length) };
 };
 
-/** Reads the next value of a reply, a text that is a slot. An unreadable one is `'damaged'`, too. */
-export const takeSlotText = (cursor: ByteCursor): Slot | 'damaged' | null => {
+/** Reads the next value of a reply, a text that is a slot. Reports what is wrong with a damaged one. */
+export const takeSlotText = (
+  cursor: ByteCursor,
+  onDamage: (kind: SlotDamage) => void,
+): Slot | 'damaged' | null => {
   const packed = createCursor(takeBytes(cursor));
   try {
-    return takeSlot(packed);
+    const slot = takeSlot(packed);
+    if (slot === 'damaged') onDamage('unknown_form');
+    return slot;
   } catch {
+    onDamage('unreadable');
     return 'damaged';
   }
 };

@@ -158,15 +158,20 @@ interface PendingLoad {
   readonly index: number;
 }
 
-const takeLoad = (cursor: ByteCursor, { request, shard }: PendingLoad): LoadReply => {
+const takeLoad = (
+  cursor: ByteCursor,
+  { request, shard }: PendingLoad,
+  { record }: DamageNotes,
+): LoadReply => {
   const generation = takeNumber(cursor);
   const votedAtMs = takeNumber(cursor);
-  const slot = takeSlotText(cursor);
+  const address = toAddress(request.kind, request.id);
+  const slot = takeSlotText(cursor, (kind) => record(kind, address));
   if (!slot) return { outcome: 'absent', generation };
   if (slot === 'damaged') return { outcome: 'damaged', generation };
   const { incarnation, state } = slot;
   if (state === null) return { outcome: 'forgotten', incarnation, generation };
-  const ref = parseEntityRef(toAddress(request.kind, request.id), incarnation, shard);
+  const ref = parseEntityRef(address, incarnation, shard);
   return { outcome: 'found', ref, state, generation, votedAtMs };
 };
 
@@ -185,7 +190,7 @@ const loadPending = async (
   const cursor = createCursor(
     await store.link.call('load', [...tags], [formatNow(store), limits.voteBucketMs, ...args]),
   );
-  for (const pending of pendingLoads) replies[pending.index] = takeLoad(cursor, pending);
+  for (const pending of pendingLoads) replies[pending.index] = takeLoad(cursor, pending, store.damage);
 };
 
 const load = async (store: RedisState, requests: readonly LoadRequest[]): Promise<readonly LoadReply[]> => {

@@ -123,7 +123,7 @@ test('stuck listings keep no others waiting, however many they are, and are name
 
   assert.equal([first.count, second.count, world.delivered], [0, 1, [1_000]]);
   assert.equal([first.stuck.length, first.stuck[0]], [perRound, 'bot stuck-0 (damaged)']);
-  assert.equal(third.stuck, first.stuck, 'from the oldest again');
+  assert.equal([second.stuck, third.stuck], [first.stuck, first.stuck], 'known until they are sent again');
   assert.is(world.sent.length, 2 * perRound + 1);
 });
 

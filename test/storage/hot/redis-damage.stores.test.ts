@@ -101,14 +101,23 @@ test('votes that cannot be read become dead letters, and the others reach SQL', 
   assert.ok(letters.every(({ itag }) => itag.startsWith('unreadable vote: ')));
 });
 
-/** Ways to damage a stored listing: the head of its first number, and its end. */
-const slotDamages: readonly ((slot: Buffer) => Buffer)[] = [
-  (slot) => Buffer.concat([slot.subarray(0, 1), Buffer.of((slot[1] as number) ^ 1), slot.subarray(2)]),
-  (slot) => slot.subarray(0, 80),
+/** Ways to damage a stored listing, and the note about each. */
+const slotDamages: readonly (readonly [string, (slot: Buffer) => Buffer, RegExp])[] = [
+  [
+    'the head of its first number',
+    (slot) => Buffer.concat([slot.subarray(0, 1), Buffer.of((slot[1] as number) ^ 1), slot.subarray(2)]),
+    /damaged records \(b:sick\).*FLUSHALL/,
+  ],
+  ['its end', (slot) => slot.subarray(0, 80), /damaged records \(b:sick\).*FLUSHALL/],
+  [
+    'its form',
+    (slot) => Buffer.concat([Buffer.of(0xc0), slot.subarray(1)]),
+    /a form that this version does not know \(b:sick\)/,
+  ],
 ];
 
-for (const [number, damage] of slotDamages.entries()) {
-  test(`a listing that cannot be read keeps no other from SQL, and is named once (${number})`, async () => {
+for (const [what, damage, note] of slotDamages) {
+  test(`a listing that cannot be read keeps no other from SQL, and is named once: ${what}`, async () => {
     const messages: string[] = [];
     const stores = await openDamaged([isWhole], (message) => messages.push(message));
     const sick = refOf('bot', 'sick', 2);
@@ -117,6 +126,8 @@ for (const [number, damage] of slotDamages.entries()) {
     const key = `{s${toTag(sick.shard, stores.hot.countShards())}}:e`;
     const slot = (await redis.hgetBuffer(key, sick.address)) as Buffer;
     await redis.hset(key, sick.address, damage(slot));
+    const [before] = await stores.hot.load([sick]);
+    const first = stores.listWarnings();
     await flushToSql(stores);
     await flushToSql(stores);
     const loaded = await stores.hot.load([sick, bot]);
@@ -124,10 +135,10 @@ for (const [number, damage] of slotDamages.entries()) {
     const backlog = await stores.hot.countBacklog();
     await stores.close();
 
-    assert.equal(pluck(loaded, 'outcome'), ['damaged', 'found']);
+    assert.equal([before?.outcome, ...pluck(loaded, 'outcome')], ['damaged', 'damaged', 'found']);
     assert.equal(backlog, { entities: 1, votes: 0 });
-    assert.match(notes.join(), /Redis has damaged records \(b:sick\).*FLUSHALL/);
-    assert.is(messages.filter((message) => message.includes('damaged')).length, 1, String(messages));
+    assert.match(notes.join(), note);
+    assert.equal([first, messages], [notes, [notes.join()]]);
   });
 }
 

@@ -65,9 +65,9 @@ test('what cannot be honoured is refused, with what to write', () => {
     ['sslmode=require&channel_binding=require', /^channel_binding is not supported/],
     ['gssencmode=require', /^gssencmode is not supported/],
     ['require_auth=scram-sha-256', /^require_auth is not supported/],
-    [given, /^sslrootcert needs sslmode=verify-full/],
-    [`sslmode=prefer&${given}`, /^sslrootcert needs sslmode=verify-full/],
-    ['sslmode=disable&sslkey=x', /^sslkey needs/],
+    [given, /^sslrootcert \(or PGSSLROOTCERT\) needs sslmode=verify-full/],
+    [`sslmode=prefer&${given}`, /^sslrootcert \(or PGSSLROOTCERT\) needs sslmode=verify-full/],
+    ['sslmode=disable&sslkey=x', /^sslkey \(or PGSSLKEY\) needs/],
     ['sslmode=require&sslrootcert=system', /^sslrootcert=system needs sslmode=verify-full/],
   ] as const) {
     assert.match(findTlsMistake(`${place}?${query}`) ?? '', expected);
