@@ -30,50 +30,38 @@ const formatHostPort = (address: string): string => {
 
 const tlsSection = '"TLS to the stores" in docs/operating.md';
 
-/** Advises by the failure's code, or by the first word of a server's refusal. */
-const adviseOn = (code: string, server: string): string => {
-  switch (code) {
-    case 'ECONNREFUSED':
-      return `nothing listens there. Start ${server}, or correct the address`;
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'this name is not known. Correct the address';
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-    case 'ETIMEDOUT':
-    case 'CONNECT_TIMEOUT':
-    case 'CONNECTION_CLOSED':
-    case 'Connection':
-      return `nothing there answers as ${server} does. Start it, or correct the address`;
-    case 'Failed':
-      return 'none of these is a node of a Cluster. Of several addresses each must be; else name one server';
-    case '28000':
-      return `the user or the password is refused, or it wants TLS. Correct the address; see ${tlsSection}`;
-    case '28P01':
-    case 'WRONGPASS':
-    case 'NOAUTH':
-    case 'NOPERM':
-      return 'the user or the password is refused. Correct them in the address';
-    case '53300':
-      return 'it has no connection left. Close some, or raise its limit';
-    case 'CERT_HAS_EXPIRED':
-      return 'its certificate has ended. Renew it there';
-    case 'ECONNRESET':
-    case 'ERR_SSL_WRONG_VERSION_NUMBER':
-      return `it seems that only one of the two sides uses TLS. See ${tlsSection}`;
-    case '3D000':
-      return 'this database does not exist. Create it, or correct its name';
-    case '08P01':
-      return (
-        'a pooler there refuses what Rollcall asks for. See "Managed Postgres" in docs/operating.md, or ' +
-        'name the direct address of Postgres'
-      );
-    default:
-      return refusedCertificate.test(code)
-        ? `its certificate is refused. See ${tlsSection}`
-        : 'it cannot be used';
-  }
-};
+/** Advice by the failure's code, or by the first word of a server's refusal; the first that fits counts. */
+const advices: readonly (readonly [RegExp, string])[] = [
+  [/^ECONNREFUSED$/, 'nothing listens there. Start SERVER, or correct the address'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'this name is not known. Correct the address'],
+  [
+    /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|CONNECT_TIMEOUT|CONNECTION_CLOSED|Connection)$/,
+    'nothing there answers as SERVER does. Start it, or correct the address',
+  ],
+  [
+    /^Failed$/,
+    'none of these is a node of a Cluster. Of several addresses each must be; else name one server',
+  ],
+  [/^28000$/, `the user or the password is refused, or it wants TLS. Correct the address; see ${tlsSection}`],
+  [/^(28P01|WRONGPASS|NOAUTH|NOPERM)$/, 'the user or the password is refused. Correct them in the address'],
+  [/^53300$/, 'it has no connection left. Close some, or raise its limit'],
+  [/^CERT_HAS_EXPIRED$/, 'its certificate has ended. Renew it there'],
+  [
+    /^(ECONNRESET|ERR_SSL_WRONG_VERSION_NUMBER)$/,
+    `it seems that only one of the two sides uses TLS. See ${tlsSection}`,
+  ],
+  [/^3D000$/, 'this database does not exist. Create it, or correct its name'],
+  [
+    /^08P01$/,
+    'a pooler there refuses what Rollcall asks for. See "Managed Postgres" in docs/operating.md, or name ' +
+      'the direct address of Postgres',
+  ],
+  [refusedCertificate, `its certificate is refused. See ${tlsSection}`],
+  [/^/, 'it cannot be used'],
+];
+
+const adviseOn = (code: string, server: string): string | undefined =>
+  advices.find(([codes]) => codes.test(code))?.[1].replace('SERVER', server);
 
 const getErrorCode = (error: Error & { readonly code?: unknown }): string =>
   typeof error.code === 'string' ? error.code : (/^[A-Za-z]+/.exec(error.message)?.[0] ?? '');
