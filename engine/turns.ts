@@ -15,7 +15,7 @@ import type { OutputGate } from './commit/output-gate.ts';
 import { type ItemReply, notApplied, Turn, type TurnFailure, type Waiter } from './commit/shard-queue.ts';
 import type { Batch, BatchReply, Decision, Item } from './entity/items.ts';
 import type { LazyState } from './entity/state.ts';
-import { createDamageError, DomainError, StorageError } from './errors.ts';
+import { changeOutcome, createDamageError, DomainError, StorageError } from './errors.ts';
 import type { DeliveryParts } from './flush/delivery.ts';
 import type { EntityAddress, EntityRef, Target } from './ids.ts';
 import { limits } from './limits.ts';
@@ -154,10 +154,7 @@ export const toFailureError = ({ outcome, code }: TurnFailure): DomainError => {
  * the outcome of the load or the `init` is unknown; so the error says `not_applied`.
  */
 const toNotApplied = (error: unknown): unknown => {
-  if (error instanceof StorageError) {
-    const { operation, reason } = error;
-    return new StorageError(operation, { outcome: 'not_applied', reason, cause: error });
-  }
+  if (error instanceof StorageError) return changeOutcome(error, 'not_applied');
   const isUnknown = error instanceof DomainError && error.context.outcome === 'unknown';
   return isUnknown ? toFailureError({ outcome: 'not_applied', code: error.code }) : error;
 };
