@@ -2,6 +2,7 @@
  * The parts of an address of Postgres. `URL` does not take several hosts, which the driver and the programs
  * of Postgres do. Pure.
  */
+import { isIP } from 'node:net';
 
 const shape = /^(\w+:\/\/)(?:([^:/?#]*)(?::([^/?#]*))?@)?([^@/?#]*(?:[/?#].*)?)$/s;
 
@@ -28,16 +29,29 @@ export const addPassword = (address: string, password: string): string =>
         own === '' ? `${scheme}${user}:${encodeURIComponent(password)}@${rest}` : whole,
       );
 
-/**
- * Reads the hosts and ports of an address that has IPv6 addresses in brackets, which the driver (3.4.9) takes
- * for names. Of other addresses it reads none.
- */
-export const readBracketedHosts = (address: string): { host?: string[]; port?: number[] } => {
-  const [, hosts = ''] = /^\w+:\/\/(?:[^/?#]*@)?([^@/?#]*)/.exec(address) ?? [];
-  if (!hosts.includes('[')) return {};
+/** Takes out the list of hosts and ports. */
+const findHosts = (address: string): string => /^\w+:\/\/(?:[^/?#]*@)?([^@/?#]*)/.exec(address)?.[1] ?? '';
+
+/** Splits a list of hosts; those in brackets come without. */
+const parseHosts = (hosts: string): { host: string[]; port: number[] } => {
   const parsed = hosts.split(',').map((one) => /^\[?(.*?)\]?(?::(\d+))?$/.exec(one) ?? []);
   return {
     host: parsed.map(([, host = '']) => host),
     port: parsed.map(([, , port = '5432']) => Number(port)),
   };
+};
+
+/**
+ * Reads the hosts and ports of an address that has IPv6 addresses in brackets, which the driver (3.4.9) takes
+ * for names. Of other addresses it reads none.
+ */
+export const readBracketedHosts = (address: string): { host?: string[]; port?: number[] } => {
+  const hosts = findHosts(address);
+  return hosts.includes('[') ? parseHosts(hosts) : {};
+};
+
+/** Lists the different IP addresses among the hosts. */
+export const listIpAddresses = (address: string): readonly string[] => {
+  const { host } = parseHosts(findHosts(address));
+  return [...new Set(host.filter((one) => isIP(one) !== 0))];
 };

@@ -7,7 +7,9 @@
  * than its address asks.
  */
 import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
+import { type ConnectionOptions, createSecureContext } from 'node:tls';
+import { toError } from '../../engine/errors.ts';
+import { listIpAddresses } from './address.ts';
 
 const weakModes = ['disable', 'allow', 'prefer'];
 const modes = [...weakModes, 'require', 'verify-ca', 'verify-full'];
@@ -41,6 +43,9 @@ export const findTlsMistake = (address: string): string | null => {
     );
   if (sslrootcert === 'system' && sslmode !== 'verify-full')
     return 'sslrootcert=system needs sslmode=verify-full beside it';
+  // The driver can compare every certificate with one IP address only.
+  if (sslmode === 'verify-full' && listIpAddresses(address).length > 1)
+    return 'sslmode=verify-full does not work with several IP addresses: write the names of the hosts';
   return null;
 };
 
@@ -51,11 +56,36 @@ const readCertificates = (file: string | undefined): string[] | undefined =>
 /** What the driver takes as `ssl`. */
 export type DriverTls = ConnectionOptions | 'prefer' | false;
 
+/** Throws unless the files fit together. The driver (3.4.9) would meet that where nothing can catch it. */
+const checkFiles = (tls: ConnectionOptions): void => {
+  try {
+    createSecureContext(tls);
+  } catch (error) {
+    // Without a cause: of several causes `openFault` shows the deepest, which names no parameter.
+    const { message } = toError(error);
+    throw new Error(`sslcert and sslkey, or sslrootcert, name files that cannot be used: ${message}`);
+  }
+};
+
+interface AddressParts {
+  readonly url: string;
+  readonly tls?: DriverTls;
+}
+
+const known = new Map<string, AddressParts>();
+
 /**
  * Takes the parameters out of an address, for the driver. `tls` is undefined when it has none. Throws if a
- * file cannot be read.
+ * file cannot be read or used. Reads the files of an address once, so that all connections to it trust the
+ * same ones while they are replaced.
  */
-export const readTls = (address: string): { readonly url: string; readonly tls?: DriverTls } => {
+export const readTls = (address: string): AddressParts => {
+  const parts = known.get(address) ?? splitTls(address);
+  known.set(address, parts);
+  return parts;
+};
+
+const splitTls = (address: string): AddressParts => {
   const mistake = findTlsMistake(address);
   if (mistake !== null) throw new Error(mistake);
   const { place, parameters } = splitParameters(address);
@@ -74,5 +104,6 @@ export const readTls = (address: string): { readonly url: string; readonly tls?:
     rejectUnauthorized: hasAuthority || sslmode !== 'require',
     ...(isAnyName && { checkServerIdentity: () => undefined }),
   };
+  checkFiles(tls);
   return { url, tls };
 };

@@ -192,6 +192,11 @@ for (const [what, wrong, message] of [
   ['Redis with an ended certificate', { REDIS_URL: ended.url }, /REDIS_URL: .*has ended. Renew it/],
   ['Postgres by another authority', { PGSSLROOTCERT: stranger }, /DATABASE_URL: .*is refused. See "TLS/],
   [
+    'a certificate of the node that cannot be read',
+    { PGSSLCERT: empty, PGSSLKEY: empty },
+    /DATABASE_URL: .*sslcert and sslkey, or sslrootcert, name files that cannot be used/,
+  ],
+  [
     'a Postgres that only takes TLS',
     { DATABASE_URL: addressOf('sslmode=disable'), PGSSLROOTCERT: '' },
     /DATABASE_URL: .*or it wants TLS\. .*no encryption/,

@@ -7,12 +7,20 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findTlsMistake, readTls } from '../../../storage/sql/tls.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { issueCertificate } from '../../support/webhook-receivers.ts';
 
 const test = suite('TLS in an address of Postgres');
 const folder = makeFolder('rollcall-tls-');
 const [authority, empty] = [join(folder, 'a b+c.pem'), join(folder, 'empty.pem')];
 writeFileSync(authority, 'an authority');
 writeFileSync(empty, '');
+const { cert, key } = await issueCertificate({ name: 'a node' });
+const write = (name: string, text: string): string => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+const [certFile, keyFile] = [write('cert.pem', cert), write('key.pem', key)];
+const anotherKeyFile = write('another.pem', (await issueCertificate({ name: 'another' })).key);
 const place = 'postgres://rollcall:p%2Fw@a:1,b:2/x';
 const given = `sslrootcert=${encodeURIComponent(authority)}`;
 
@@ -29,7 +37,10 @@ for (const [query, expected] of [
   ['?sslmode=verify-full&sslrootcert=system', { rejectUnauthorized: true }],
   [`?sslmode=verify-full&${given}`, { ca: ['an authority'], rejectUnauthorized: true }],
   [`?sslmode=verify-full&sslrootcert=${empty}`, { ca: [''], rejectUnauthorized: true }],
-  [`?sslmode=require&sslcert=${empty}&sslkey=${empty}`, { cert: [''], key: [''], rejectUnauthorized: false }],
+  [
+    `?sslmode=require&sslcert=${certFile}&sslkey=${keyFile}`,
+    { cert: [cert], key: [key], rejectUnauthorized: false },
+  ],
 ] as const) {
   test(`${query || 'nothing'} → ${JSON.stringify(expected)}`, () => {
     const { url, tls } = readTls(`${place}${query}`);
@@ -52,6 +63,43 @@ test('beside a file of authorities, all modes but verify-full take any name, non
 
     assert.is(typeof tls === 'object' && tls.rejectUnauthorized, true);
     assert.is(typeof tls === 'object' && tls.checkServerIdentity !== undefined, isAnyName);
+  }
+});
+
+test('files that cannot be used are refused by name', () => {
+  for (const [certName, keyName] of [
+    [empty, empty],
+    [write('garbage.pem', 'a certificate'), keyFile],
+    [keyFile, certFile],
+    [certFile, anotherKeyFile],
+  ]) {
+    assert.throws(
+      () => readTls(`${place}?sslmode=require&sslcert=${certName}&sslkey=${keyName}`),
+      /^sslcert and sslkey, or sslrootcert, name files that cannot be used: /,
+    );
+  }
+});
+
+test('the files of an address are read once', () => {
+  const address = `${place}?sslmode=verify-full&sslrootcert=${write('replaced.pem', 'before')}`;
+  const before = readTls(address);
+  write('replaced.pem', 'after');
+
+  assert.equal(readTls(address), before);
+});
+
+test('verify-full takes no several IP addresses', () => {
+  for (const [hosts, isRefused] of [
+    ['10.0.0.1,10.0.0.2:6432', true],
+    ['10.0.0.1,[::1]:5433', true],
+    ['10.0.0.1:1,10.0.0.1:2', false],
+    ['10.0.0.1,b', false],
+    ['a,b', false],
+  ] as const) {
+    const address = `postgres://rollcall:p@${hosts}/x?sslmode=`;
+
+    assert.is(/several IP addresses/.test(findTlsMistake(`${address}verify-full`) ?? ''), isRefused, hosts);
+    assert.is(findTlsMistake(`${address}verify-ca`), null);
   }
 });
 
