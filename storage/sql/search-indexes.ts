@@ -69,9 +69,11 @@ const hasTrigrams = async (sql: Queryable): Promise<boolean> => {
 
 /** Builds on a session that no other work uses. Resolves to the number of indexes created. */
 const build = async (session: Sql): Promise<number> => {
-  if (!(await readFlag(session`select pg_try_advisory_lock(${locks.searchIndexes})`))) return 0;
+  // First a statement whose row does not matter: where one on this connection failed after its first rows,
+  // the driver (3.4.9) puts holes before the rows of the next.
   await session`
     select set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`;
+  if (!(await readFlag(session`select pg_try_advisory_lock(${locks.searchIndexes})`))) return 0;
   const missing = await findMissing(session);
   if (missing.has('search_new')) await fillSearch(session);
   if (missing.has('search_words') && !(await hasTrigrams(session))) missing.delete('search_words');

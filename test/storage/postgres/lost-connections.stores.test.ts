@@ -52,6 +52,18 @@ test('after a statement that failed behind its first rows the next one has all r
   await close();
 });
 
+test('after such a statement a missing index is built', async () => {
+  const { sql, close } = await openServerSql(await server.database('cut_build'), { connectionsMax: 1 });
+  await migrate(sql);
+  await sql`drop index users_search`;
+  // On the only connection, between finding the missing index and building it.
+  const built = buildSearchIndexes(sql);
+  await endOf(sql`select 1 / (1000 - n) from generate_series(1, 2000) as n`);
+
+  assert.is(await built, 1);
+  await close();
+});
+
 test('after a connection that ended behind the first rows the next statement has all rows', async () => {
   const { sql, getLastError, close } = await openServerSql(await server.database('broken_off'));
   const cut = onEach(() =>
