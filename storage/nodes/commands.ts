@@ -24,7 +24,8 @@ export interface RedisCommandsOptions {
 /** A connection without any answer for this long is replaced: a firewall may have forgotten it. */
 const silenceMaxMs = 2_000;
 
-const notSent = /isn't writeable|isn't ready|Failed to refresh slots|Connection is closed/;
+/** Not "Connection is closed": commands in flight get that as well. */
+const notSent = /isn't writeable|isn't ready|Failed to refresh slots/;
 
 const buildConnectionOptions = ({ timeoutMs }: RedisCommandsOptions): RedisOptions => ({
   enableOfflineQueue: false,

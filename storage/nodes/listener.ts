@@ -59,9 +59,10 @@ const startClient = (client: SubscribingClient, options: ListenerOptions): (() =
     else await client.subscribe([...options.channels], options.onMessage);
   };
   const startUntilDone = (): void => {
+    if (closed) return;
     start().catch((error: Error) => {
       options.onLost(error);
-      if (!closed) setTimeout(startUntilDone, computeRetryDelayMs(5)).unref();
+      setTimeout(startUntilDone, computeRetryDelayMs(5)).unref();
     });
   };
   startUntilDone();
