@@ -7,9 +7,11 @@
  */
 
 import type { Decision, FactsItem, Item } from '../entity/items.ts';
+import { DomainError, type StorageReason, toMessage } from '../errors.ts';
 import type { Target } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { Adjustment, AdjustmentLedger, EditLedger, LedgerEntity, LedgerReader } from '../ports.ts';
+import { toReason } from './round.ts';
 
 export interface DeliveryParts {
   readonly ledger: Pick<LedgerReader, 'find'> & EditLedger & AdjustmentLedger;
@@ -28,8 +30,8 @@ export interface DeliveryRound {
   /** How many were acknowledged. */
   readonly count: number;
   /**
-   * Listings with an adjustment that the store does not take, and its decision: `bot 77 (damaged)`. Those of
-   * all rounds since the one that began with the oldest, `limits.adjustmentsPerRound` at most.
+   * Listings with an adjustment that the store does not take, and why: `bot 77 (damaged)`. Those of all
+   * rounds since the one that began with the oldest, `limits.adjustmentsPerRound` at most.
    */
   readonly stuck: readonly string[];
   /** The next round begins behind this id of the ledger; 0 means with the oldest. */
@@ -39,14 +41,14 @@ export const emptyRound: DeliveryRound = { count: 0, stuck: [], nextAfterId: 0 }
 
 /**
  * Delivers up to `limits.adjustmentsPerRound` open adjustments from where the last round ended. So those that
- * the store does not take, which stay open, keep no others waiting.
+ * the store does not take, or whose delivery fails, which stay open, keep no others waiting.
  */
 export const deliverAdjustments = async (
   parts: DeliveryParts,
   { nextAfterId: afterId, stuck }: DeliveryRound = emptyRound,
 ): Promise<DeliveryRound> => {
   const open = await parts.ledger.listAdjustments(limits.adjustmentsPerRound, { afterId });
-  const delivered = await deliverInOrder(parts, open);
+  const delivered = await deliverInOrder(parts, open, isStoreSilent);
   const isLast = open.length < limits.adjustmentsPerRound;
   const allStuck = new Set([...(afterId === 0 ? [] : stuck), ...delivered.stuck]);
   return {
@@ -58,31 +60,59 @@ export const deliverAdjustments = async (
 
 /**
  * Delivers all open adjustments of a listing, each once: an acknowledged one stays open until the flushed
- * totals contain it.
+ * totals contain it. Rejects with the first failure.
  */
 export const deliverAdjustmentsOf = async (parts: DeliveryParts, target: Target): Promise<void> => {
   let afterId = 0;
   let open: readonly Adjustment[];
   do {
     open = await parts.ledger.listAdjustments(limits.adjustmentsPerRound, { ...target, afterId });
-    await deliverInOrder(parts, open);
+    await deliverInOrder(parts, open, () => true);
     afterId = open.at(-1)?.id ?? afterId;
   } while (open.length === limits.adjustmentsPerRound);
 };
 
-/** Delivers adjustments, of each listing up to the first that the store does not take. */
-const deliverInOrder = async (parts: DeliveryParts, open: readonly Adjustment[]) => {
+/**
+ * Delivers adjustments, of each listing up to the first that the store does not take, or whose delivery
+ * fails. Rejects with the first failure for which `isEnd` is true; what was acknowledged before is marked.
+ */
+const deliverInOrder = async (
+  parts: DeliveryParts,
+  open: readonly Adjustment[],
+  isEnd: (failure: unknown) => boolean,
+) => {
   const stuck = new Map<number, string>();
   const delivered: number[] = [];
-  for (const { id, item } of open) {
+  const deliver = async ({ id, item }: Adjustment): Promise<void> => {
     const { target } = item;
-    if (stuck.has(target.incarnation)) continue;
-    const decision = await parts.send(item);
+    const decision = await parts.send(item).catch((failure: unknown) => {
+      if (isEnd(failure)) throw failure;
+      return { kind: describeCause(failure) };
+    });
     if (isDelivered(decision)) delivered.push(id);
     else stuck.set(target.incarnation, `${target.kind} ${target.id} (${decision.kind})`);
+  };
+  try {
+    for (const adjustment of open) {
+      if (!stuck.has(adjustment.item.target.incarnation)) await deliver(adjustment);
+    }
+  } finally {
+    if (delivered.length > 0) await parts.ledger.markAdjustmentsDelivered(delivered);
   }
-  if (delivered.length > 0) await parts.ledger.markAdjustmentsDelivered(delivered);
   return { count: delivered.length, stuck: [...stuck.values()] };
+};
+
+/**
+ * Whether no other listing would fare better: a store does not answer, or this process ends. A `DomainError`
+ * means that the hot store decided nothing in time.
+ */
+const isStoreSilent = (failure: unknown): boolean =>
+  failure instanceof DomainError || silentReasons.includes(toReason(failure));
+const silentReasons: readonly StorageReason[] = ['unreachable', 'closed'];
+
+const describeCause = (failure: unknown): string => {
+  const reason = toReason(failure);
+  return reason === 'bug' ? toMessage(failure) : reason;
 };
 
 /** Creates the item that sends the facts of a ledger row to the store. */
@@ -109,4 +139,5 @@ export const deliverEdits = async ({ ledger, send }: DeliveryParts, nowMs: numbe
 };
 
 /** Whether the store has the adjustment or never needs it (the incarnation is deleted). */
-const isDelivered = ({ kind }: Decision): boolean => kind === 'applied' || kind === 'forgotten';
+const isDelivered = ({ kind }: { readonly kind: string }): boolean =>
+  kind === 'applied' || kind === 'forgotten';

@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AdjustItem, Decision, Item } from '../../../engine/entity/items.ts';
+import { createNotAppliedError, DomainError } from '../../../engine/errors.ts';
 import {
   type DeliveryParts,
   deliverAdjustments,
@@ -164,16 +165,40 @@ test('a round is bounded', async () => {
   assert.is(await run(world), 1);
 });
 
-test('if the store does not answer, nothing is marked as delivered', async () => {
-  const world = createWorld([adjust(1, one, 1)]);
-  world.decide = () => {
-    throw new Error('no answer');
+const silences: readonly Error[] = [
+  createNotAppliedError('load', 'unreachable'),
+  createNotAppliedError('load', 'closed'),
+  new DomainError('deadline_passed', 'no decision'),
+];
+for (const silence of silences)
+  test(`a round ends at: ${silence.message}; what was acknowledged before is marked`, async () => {
+    const world = createWorld([adjust(1, one, 1), adjust(2, two, 1), adjust(3, one, 2)]);
+    world.decide = (item) => {
+      if (item.target.id === 'two') throw silence;
+      return { kind: 'applied' };
+    };
+
+    assert.is(await run(world).catch((error: Error) => error.message), silence.message);
+
+    assert.equal([world.sent, world.delivered], [['one 1', 'two 1'], [1]]);
+  });
+
+test('a listing whose delivery fails keeps no others waiting, and is named with the reason', async () => {
+  const three = botRef('three', 3);
+  const open = [adjust(1, one, 1), adjust(2, one, 2), adjust(3, two, 1), adjust(4, three, 1)];
+  const world = createWorld(open);
+  world.decide = (item) => {
+    if (item.target.id === 'one') throw createNotAppliedError('activate', 'damaged');
+    if (item.target.id === 'two') throw new Error('a wrong number');
+    return { kind: 'applied' };
   };
 
-  const failed = await run(world).catch((error: Error) => error.message);
+  const round = await deliverAdjustments(toParts(world));
 
-  assert.is(failed, 'no answer');
-  assert.equal(world.delivered, []);
+  assert.equal(round.stuck, ['bot one (damaged)', 'bot two (a wrong number)']);
+  assert.equal([world.sent, world.delivered], [['one 1', 'two 1', 'three 1'], [4]]);
+  const ofOne = await deliverAdjustmentsOf(toParts(world), one).catch((error: Error) => error.message);
+  assert.is(ofOne, 'activate: damaged (not_applied)', 'the caller learns of its own listing');
 });
 
 test('a delivery of facts that fails ends after all that it sent', async () => {
