@@ -11,18 +11,23 @@
  * A transaction that lost against another one (a deadlock or a serialization failure) was rolled back
  * completely and may be retried, after a random pause, so that the same two do not meet again.
  *
- * After the loss of its connection the driver (3.4.9) rolls back on the closed one, which throws what nothing
- * can catch; a later statement may even run, alone, on the new one. So then the callback that the
- * driver gets never returns, and sends nothing more; the promise of `begin` has already rejected.
+ * What the driver does wrong is kept from statements and transactions by `driver-faults.ts`.
  */
 import { isIP } from 'node:net';
 import postgres from 'postgres';
-import { StorageError } from '../../engine/errors.ts';
 import { limits } from '../../engine/limits.ts';
 import { readBracketedHosts } from './address.ts';
 import { type Admission, createAdmission, type Kind, type Line } from './admission.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import { asStorage, type Bindable, type Bound, bindEach, toStorageError } from './errors.ts';
+import {
+  dropHoles,
+  isOutdated,
+  rejectOutdated,
+  repeatUnbegun,
+  repeatUnsent,
+  withSafeTransactions,
+} from './driver-faults.ts';
+import { asStorage, type Bindable, type Bound, bindEach } from './errors.ts';
 import { readTls } from './tls.ts';
 
 /** Results of our own parsers, for SQL types that `postgres` would leave as text. */
@@ -99,7 +104,8 @@ export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
   rejectOutdated(sql);
   const requestWaitMsMax = limits.requestDeadlineMs;
   const admission = createAdmission({ connections, pipelineMax, waitingMax, requestWaitMsMax });
-  return { sql: admitSql(sql, admission, 'own'), requestSql: admitSql(sql, admission, 'request') };
+  const driver = repeatUnbegun(sql);
+  return { sql: admitSql(driver, admission, 'own'), requestSql: admitSql(driver, admission, 'request') };
 };
 
 /** Creates the driver's pool on a server, with TLS as the address asks for it. */
@@ -146,60 +152,8 @@ export const guardSql = (sql: Sql, guard: Guard): Sql => wrapSql(sql, (_kind, wo
 /** Wraps a pool so that its work waits in one queue of the admission. */
 export const admitSql = (sql: Sql, admission: Admission, line: Line): Sql =>
   wrapSql(sql, (kind, work) =>
-    admission.admit(line, kind, () => {
-      const running = repeatUndone(kind, work);
-      return kind === 'statement' ? running.then(dropHoles) : running;
-    }),
+    admission.admit(line, kind, () => (kind === 'statement' ? repeatUnsent(work).then(dropHoles) : work())),
   );
-
-/**
- * Runs work, and again if its statement was not run. The driver (3.4.9) keeps the error with which a server
- * closed a connection during a statement, and rejects the next statement of that connection with it, which
- * was not sent. A statement that was sent never gets such an error: it is rejected as its connection closes.
- * A statement that was prepared and is outdated is prepared again, once on each connection.
- */
-const repeatUndone = async <Result>(kind: Kind, work: () => PromiseLike<Result>): Promise<Result> => {
-  for (let isFirst = true; ; isFirst = false) {
-    try {
-      return await work();
-    } catch (error) {
-      const isKept = isFirst && (error as { severity?: string } | null)?.severity === 'FATAL';
-      const isOutdated = kind === 'statement' && outdated.has(error as object);
-      if (!isKept && !isOutdated) throw error;
-    }
-  }
-};
-
-/** Errors of prepared statements that the server no longer has, or whose result has other columns by now. */
-const outdated = new WeakSet<object>();
-
-/**
- * Rejects an outdated statement, which the driver (3.4.9) would send again itself. It sends the values of
- * such a statement later, and meanwhile others on the same connection: each then gets the rows of another.
- */
-const rejectOutdated = (sql: Sql): void => {
-  Object.defineProperty(Object.getPrototypeOf(sql``), 'retried', {
-    configurable: true,
-    // The driver sets it, then sends the statement unless it was cancelled.
-    set(this: { cancelled: boolean; reject: (error: object) => void }, error: object) {
-      outdated.add(error);
-      this.cancelled = true;
-      this.reject(error);
-    },
-  });
-};
-
-/**
- * Removes the holes before the rows of a statement. The driver (3.4.9) goes on counting the rows of a
- * statement that failed, or lost its connection, after its first rows: those of the next one come after as
- * many holes. Within a transaction none do, because `begin` and `rollback` set the count back.
- */
-const dropHoles = <Result>(rows: Result): Result => {
-  if (!Array.isArray(rows) || rows.length === 0 || 0 in rows) return rows;
-  const first = rows.findIndex((row) => row !== undefined);
-  rows.splice(0, first);
-  return rows;
-};
 
 const wrapSql = (sql: Sql, pass: Pass): Sql =>
   new Proxy(sql, {
@@ -256,8 +210,7 @@ export const retrySerializable = async <Result>(
     try {
       return await transaction(attempt);
     } catch (error) {
-      const isRepeatable =
-        repeatable.has((error as { code?: string }).code ?? '') || outdated.has(error as object);
+      const isRepeatable = repeatable.has((error as { code?: string }).code ?? '') || isOutdated(error);
       if (attempt === attemptsMax || !isRepeatable) throw error;
       await new Promise((resolve) => setTimeout(resolve, Math.random() * pauseMsMax * attempt));
     }
@@ -325,66 +278,3 @@ export const buildRows = <Row extends object>(
   });
   return sql`unnest(${arrays.reduce((all, array) => sql`${all}, ${array}`)})`;
 };
-
-type Task = (transaction: Transaction) => unknown;
-interface ConnectionState {
-  lost: boolean;
-}
-
-/** Wraps the pool, with `begin` made safe. */
-export const withSafeTransactions = (sql: Sql): Sql =>
-  new Proxy(sql, {
-    get: (target, name) => (name === 'begin' ? beginOn(target) : Reflect.get(target, name)),
-  });
-
-const beginOn =
-  (sql: Sql) =>
-  async (...args: [Task] | [string, Task]): Promise<unknown> => {
-    const connection: ConnectionState = { lost: false };
-    const task = args[args.length - 1] as Task;
-    const options = args.length === 2 ? (args[0] as string) : '';
-    try {
-      return await sql.begin(options, (transaction) => run(transaction, task, connection));
-    } catch (error) {
-      connection.lost ||= isConnectionLoss(error);
-      throw error;
-    }
-  };
-
-const run = async (transaction: Transaction, task: Task, connection: ConnectionState): Promise<unknown> => {
-  try {
-    const result = await task(watchTransaction(transaction, connection));
-    return connection.lost ? createPendingForever() : result;
-  } catch (error) {
-    connection.lost ||= isConnectionLoss(error);
-    if (connection.lost) return createPendingForever();
-    throw error;
-  }
-};
-
-/** Never settles. The caller's promise no longer depends on this one, so it is garbage-collected. */
-const createPendingForever = (): Promise<never> => new Promise(() => {});
-
-/** Whether a statement or transaction failed because its connection ended, or was never made. */
-export const isConnectionLoss = (error: unknown): boolean =>
-  toStorageError('transaction', error).reason === 'unreachable';
-
-/** Throws on statements of a transaction whose connection was lost. */
-const watchTransaction = (transaction: Transaction, connection: ConnectionState): Transaction =>
-  new Proxy(transaction, {
-    apply: (target, self, args) => {
-      if (connection.lost) throw createLostError();
-      return Reflect.apply(target, self, args);
-    },
-    get: (target, name) => {
-      if (connection.lost) throw createLostError();
-      return Reflect.get(target, name);
-    },
-  });
-
-const createLostError = (): StorageError =>
-  new StorageError('transaction', {
-    outcome: 'unknown',
-    reason: 'unreachable',
-    detail: 'its connection was lost',
-  });

@@ -97,6 +97,10 @@ export const toStorageError = (operation: string, error: unknown): StorageError 
   return new StorageError(operation, { ...classify(code, message), cause: error, detail });
 };
 
+/** Whether a statement or transaction failed because its connection ended, or was never made. */
+export const isConnectionLoss = (error: unknown): boolean =>
+  toStorageError('transaction', error).reason === 'unreachable';
+
 /** Whether files are damaged, which only a restored copy repairs. */
 export const isLastingDamage = (failure: StorageError): boolean =>
   failure.reason === 'damaged' && lastingStates.has(getErrorCode(failure.cause));

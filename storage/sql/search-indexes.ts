@@ -6,8 +6,8 @@
  * ones beside the running nodes, one node at a time. Until then a search or board reads its whole table.
  */
 import type { ReservedSql } from 'postgres';
-import { isConnectionLoss, type Queryable, type Sql } from './client.ts';
-import { toStorageError } from './errors.ts';
+import type { Queryable, Sql } from './client.ts';
+import { isConnectionLoss, toStorageError } from './errors.ts';
 import { locks } from './locks.ts';
 import { hasRow, readFlag, readValue } from './rows.ts';
 

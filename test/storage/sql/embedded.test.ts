@@ -101,6 +101,18 @@ test('a failing statement fails alone, a failing transaction leaves nothing', as
   assert.is(last?.status === 'fulfilled' && last.value[0]?.absent, true);
 });
 
+test('a transaction that has begun is not repeated, whatever its task got from elsewhere', async () => {
+  let calls = 0;
+  const ofAnotherServer = Object.assign(new Error('it shuts down'), { severity: 'FATAL', code: '57P01' });
+  const failed = embedded.sql.begin(() => {
+    calls += 1;
+    throw ofAnotherServer;
+  });
+
+  assert.is(await failed.catch((error: unknown) => error), ofAnotherServer);
+  assert.is(calls, 1);
+});
+
 test('a statement larger than a socket chunk arrives whole', async () => {
   const text = 'x'.repeat(3_000_000);
   const [row] = await embedded.sql`select length(${text}) as length, ${text} as text`;
