@@ -130,21 +130,18 @@ const readWatched = (_core: CommandCore, actor: Actor): WatchedView => ({
 
 /* ------------------------------------------------------------ stats posts */
 
-/** A post of a bot. */
-class BotCommand<Post> {
+class StatsCommand implements Command<PostedStats> {
   readonly kind = 'bot';
   readonly id: string;
-  protected readonly core: CommandCore;
-  protected readonly post: Post;
+  private readonly core: CommandCore;
+  private readonly post: StatsPost;
 
-  constructor(core: CommandCore, botId: string, post: Post) {
+  constructor(core: CommandCore, botId: string, post: StatsPost) {
     this.id = botId;
     this.core = core;
     this.post = post;
   }
-}
 
-class StatsCommand extends BotCommand<StatsPost> implements Command<PostedStats> {
   makeItem(target: EntityRef): StatsItem {
     const { post } = this;
     const atMs = this.core.clock.nowMs();
@@ -179,7 +176,18 @@ class PostedView implements PostedStats {
 
 /* ------------------------------------------------------------------ parts */
 
-class PartsCommand extends BotCommand<PartsPost> implements Command<EntityView> {
+class PartsCommand implements Command<EntityView> {
+  readonly kind = 'bot';
+  readonly id: string;
+  private readonly core: CommandCore;
+  private readonly post: PartsPost;
+
+  constructor(core: CommandCore, botId: string, post: PartsPost) {
+    this.id = botId;
+    this.core = core;
+    this.post = post;
+  }
+
   makeItem(target: EntityRef): PartsItem {
     return { kind: 'parts', target, atMs: this.core.clock.nowMs(), ...this.post };
   }

@@ -252,10 +252,10 @@ export interface EditLedger {
 }
 
 /** Which adjustments: those of one listing, and of deleted listings with its id; without a target all. */
-export interface AdjustmentScope extends Partial<Target> {
+export type AdjustmentScope = (Target | { readonly kind?: never; readonly id?: never }) & {
   /** Only those behind this id of the ledger. */
   readonly afterId?: number;
-}
+};
 
 /** Decisions about past votes that the ledger must deliver to the hot store. */
 export interface AdjustmentLedger {

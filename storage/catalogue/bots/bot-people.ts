@@ -10,10 +10,10 @@ import type { IndexBotRow } from '../shared/index-rows.ts';
 import type { PersonRow } from '../shared/people.ts';
 
 /** How a bot looks. */
-type Look = Pick<PersonRow, 'username' | 'avatar' | 'flags'>;
+type BotAppearance = Pick<PersonRow, 'username' | 'avatar' | 'flags'>;
 
 /** The result of a lookup of a bot. */
-export interface BotPerson extends Look {
+export interface BotPerson extends BotAppearance {
   /** Time of the lookup, ms. */
   readonly atMs: number;
   readonly displayName: string;
@@ -41,7 +41,7 @@ export const readBotName = async (
 };
 
 /** What the directory knows about a bot without a lookup. */
-export type KnownBot = Pick<IndexBotRow, 'bot_id' | 'type' | 'short' | 'tags' | 'servers'> & Look;
+export type KnownBot = Pick<IndexBotRow, 'bot_id' | 'type' | 'short' | 'tags' | 'servers'> & BotAppearance;
 /** The id of a bot's application, and the bot's own id when it is known. */
 export interface BotIds {
   readonly clientId: string;

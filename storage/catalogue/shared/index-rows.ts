@@ -10,17 +10,17 @@ import type { Fragment, Queryable } from '../../sql/client.ts';
 import { buildPersonColumn, type PersonRow } from './people.ts';
 
 /** What owners describe a bot, a server or a team with. */
-export interface Described {
+export interface OwnerDescription {
   readonly nsfw: boolean;
   readonly short: string;
   readonly tags: readonly string[];
 }
-export interface ListingDescription extends Described {
+export interface ListingDescription extends OwnerDescription {
   readonly invite: string;
   readonly long: string;
 }
 /** What short rows of bots and servers have in common. */
-export interface IndexRow extends Described {
+export interface IndexRow extends OwnerDescription {
   readonly type: string;
   readonly vanity: string;
   readonly vanity_ref: string;

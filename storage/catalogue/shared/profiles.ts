@@ -6,7 +6,7 @@
  */
 import type { Queryable } from '../../sql/client.ts';
 import type { Cacheable } from './cache.ts';
-import { buildPremiumUntil, type Described, type IndexServerRow } from './index-rows.ts';
+import { buildPremiumUntil, type IndexServerRow, type OwnerDescription } from './index-rows.ts';
 import { listingKeys } from './listings.ts';
 import { buildPersonColumn, type PersonRow } from './people.ts';
 
@@ -15,7 +15,7 @@ export interface LinkRow {
   readonly value: string;
 }
 /** What profiles of bots, servers and teams have in common. */
-export interface Profile extends Cacheable, Described {
+export interface Profile extends Cacheable, OwnerDescription {
   readonly created_at: Date;
   readonly extra_links: readonly LinkRow[];
   readonly updated_at: Date;

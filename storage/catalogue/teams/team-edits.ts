@@ -11,13 +11,13 @@ import { findMissing, type Member, type TeamActor } from '../../../engine/rules/
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import { bindTransactions, type Sql, type Transaction } from '../../sql/client.ts';
 import { readNumber } from '../../sql/rows.ts';
-import type { Described } from '../shared/index-rows.ts';
+import type { OwnerDescription } from '../shared/index-rows.ts';
 import { lockOwner, openListing, removeListing } from '../shared/listings.ts';
 import { type Once, runOnce } from '../shared/once.ts';
 import type { LinkRow } from '../shared/profiles.ts';
 import { giveVanity } from '../shared/vanity.ts';
 
-export interface TeamFields extends Described {
+export interface TeamFields extends OwnerDescription {
   readonly name: string;
   readonly extraLinks: readonly LinkRow[];
 }
