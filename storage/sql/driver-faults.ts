@@ -145,7 +145,6 @@ const run = async (transaction: Callable, task: Task, connection: ConnectionStat
     const result = await task(watchTransaction(transaction, connection));
     return connection.lost ? createPendingForever() : result;
   } catch (error) {
-    connection.lost ||= isConnectionLoss(error);
     if (connection.lost) return createPendingForever();
     throw error;
   }
@@ -154,17 +153,42 @@ const run = async (transaction: Callable, task: Task, connection: ConnectionStat
 /** Never settles. The caller's promise no longer depends on this one, so it is garbage-collected. */
 const createPendingForever = (): Promise<never> => new Promise(() => {});
 
-/** Throws on statements of a transaction whose connection was lost. */
+/**
+ * Throws on statements of a transaction whose connection was lost. Only its own statements say so: its task
+ * may get the same error from another pool.
+ */
 const watchTransaction = (transaction: Callable, connection: ConnectionState): Callable =>
   new Proxy(transaction, {
     apply: (target, self, args) => {
       if (connection.lost) throw createLostError();
-      return Reflect.apply(target, self, args);
+      return noteLoss(Reflect.apply(target, self, args), connection);
     },
     get: (target, name) => {
       if (connection.lost) throw createLostError();
-      return Reflect.get(target, name);
+      const property = Reflect.get(target, name);
+      if (name === 'unsafe') return (...args: never[]) => noteLoss(property(...args), connection);
+      if (name === 'savepoint') return (...args: never[]) => noteLossOf(property(...args), connection);
+      return property;
     },
+  });
+
+/** Notes it when the driver rejects a statement because its connection was lost. */
+const noteLoss = <Made>(made: Made, connection: ConnectionState): Made => {
+  if (!(made instanceof Promise)) return made;
+  const statement = made as unknown as { reject: (error: unknown) => void };
+  const { reject } = statement;
+  statement.reject = (error) => {
+    connection.lost ||= isConnectionLoss(error);
+    reject(error);
+  };
+  return made;
+};
+
+/** Notes it when a savepoint ends with the loss of a connection, and takes that for its own. */
+const noteLossOf = (savepoint: Promise<unknown>, connection: ConnectionState): Promise<unknown> =>
+  savepoint.catch((error: unknown) => {
+    connection.lost ||= isConnectionLoss(error);
+    throw error;
   });
 
 const createLostError = (): StorageError =>

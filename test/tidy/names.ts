@@ -77,8 +77,7 @@ const verbList = new Set(
     'launch list load lock log look make mark matches measure merge migrate mint mirror name note notify',
     'obey open pack parse patch peek pick plan prefetch prepare preview publish pump purge put raise',
     'reactivate read receive reconcile record recount redeem redirect register reject release remove render',
-    'repeat',
-    'renew replace reply require reset resolve restart restore retry review revoke run seal select',
+    'renew repeat replace reply require reset resolve restart restore retry review revoke run seal select',
     'send set share show skip split start stop stream subscribe supervise sweep sync take test',
     'transfer unmark unpack unsubscribe update upsert validate vet void watch write',
   ]

@@ -189,6 +189,23 @@ test('a connection that ends while the start checks the server is not mistaken f
   await proxy.close();
 });
 
+test('a transaction whose task loses the connection of another pool is rolled back at once', async () => {
+  const { sql, getLastError, close } = await openServerSql(await server.database('two_pools'));
+  const other = connectSql(await server.database('other_pool'));
+  const failed = sql.begin(async (transaction) => {
+    await transaction`create table never (number int)`;
+    await other`select pg_sleep(60), 'of another pool'`;
+  });
+  const end = Promise.race([endOf(failed), setTimeout(5_000, 'it hangs', { ref: false })]);
+  await endSessions(/of another pool/, 1);
+
+  assert.is(await end, 'unreachable unknown');
+  await until('it is back', async () => getLastError() === null);
+  assert.is((await sql`select to_regclass('never') as found`)[0]?.found, null);
+  await other.end({ timeout: 0 });
+  await close();
+});
+
 test('a session lock that is lost while it is taken again is taken once more', async () => {
   const address = await server.database('taken_again');
   const sql = connectSql(address);
