@@ -286,8 +286,8 @@ const flusherMutants: readonly Mutant[] = [
   {
     name: 'stuck adjustments are overtaken',
     file: 'engine/flush/delivery.ts',
-    find: `    if (stuck.has(target.incarnation)) continue;\n`,
-    replace: '',
+    find: 'if (!stuck.has(adjustment.item.target.incarnation)) await',
+    replace: 'await',
     why: 'adjustments would arrive out of order (I6)',
   },
 ];
