@@ -38,7 +38,7 @@ const createFinder = (operators: readonly Operator[]): ((authorization: string) 
   };
 };
 
-/** Throws when the preview of an operation is asked for that has none: it would do its work. */
+/** Throws when a preview is requested of an operation that has none: it would do its work. */
 const checkPreview = ({ method, query }: AnyRoute, queryText: string): void => {
   if (method === 'GET' || query?.properties.dry_run !== undefined) return;
   if (new URLSearchParams(queryText).has('dry_run'))

@@ -72,12 +72,12 @@ const completeAddress = (address: string | undefined, environment: Environment):
   );
 };
 
-/** Mistakes in how the addresses of the stores ask for TLS. */
+/** Mistakes in how the addresses of the stores request TLS. */
 const listTlsMistakes = ({ databaseUrl = '', redisUrl = [] }: Partial<Settings>): string[] => {
   const mistake = findTlsMistake(databaseUrl);
   const mistakes = mistake === null ? [] : [`DATABASE_URL: ${mistake}`];
   if (redisUrl.some((url) => /(^|&)(tls|ssl)/i.test(url.split('?')[1] ?? '')))
-    mistakes.push('REDIS_URL: TLS is asked for by rediss:// alone: remove the options of the address');
+    mistakes.push('REDIS_URL: TLS is requested by rediss:// alone: remove the options of the address');
   if (new Set(redisUrl.map((url) => url.split(':')[0])).size > 1)
     mistakes.push('REDIS_URL: the nodes of a Cluster all have TLS or none: write rediss:// everywhere');
   return mistakes;

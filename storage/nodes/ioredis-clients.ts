@@ -24,7 +24,7 @@ export const readCredentials = ({ username, password }: URL) => ({
   ...(password && { password: decodeURIComponent(password) }),
 });
 
-/** Whether a Redis URL asks for TLS. */
+/** Whether a Redis URL requests TLS. */
 export const isTls = ({ protocol }: URL): boolean => protocol === 'rediss:';
 
 /** Computes the pause before a client connects again, ms. */

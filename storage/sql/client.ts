@@ -108,7 +108,7 @@ export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
   return { sql: admitSql(driver, admission, 'own'), requestSql: admitSql(driver, admission, 'request') };
 };
 
-/** Creates the driver's pool on a server, with TLS as the address asks for it. */
+/** Creates the driver's pool on a server, with TLS as the address requests it. */
 export const createDriver = (address: string, options: DriverOptions): Sql => {
   const { url, tls } = readTls(address);
   const sql = postgres(url, {

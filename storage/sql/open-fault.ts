@@ -53,7 +53,7 @@ const advices: readonly (readonly [RegExp, string])[] = [
   [/^3D000$/, 'this database does not exist. Create it, or correct its name'],
   [
     /^08P01$/,
-    'a pooler there refuses what Rollcall asks for. See "Managed Postgres" in docs/operating.md, or name ' +
+    'a pooler there refuses what Rollcall requests. See "Managed Postgres" in docs/operating.md, or name ' +
       'the direct address of Postgres',
   ],
   [refusedCertificate, `its certificate is refused. See ${tlsSection}`],

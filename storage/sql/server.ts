@@ -221,7 +221,7 @@ const refusal =
  * are asked in changing order: a pooler that hands its backends out in turn, with another client that asks
  * as often, would give each the same one every time. Only the backend's pid is read: some proxies bind a
  * connection to its backend as soon as it sets a value. A connection that ends meanwhile gets another backend
- * as well: then all are asked again.
+ * as well: then all connections are checked again.
  */
 const assertNoTransactionPooler = async (url: string, attemptsLeft = 3): Promise<void> => {
   const connections: Sql[] = [];

@@ -24,7 +24,7 @@ interface LockState extends SessionLockOptions {
   readonly sql: Sql;
   released: boolean;
   taking: boolean;
-  /** The connection has ended since the lock was last asked for. */
+  /** The connection has ended since the lock was last requested. */
   lost: boolean;
 }
 

@@ -1,10 +1,10 @@
 /**
- * TLS to Postgres, as the parameters of an address ask for it. Their names and meanings are those of libpq,
+ * TLS to Postgres, as the parameters of an address request it. Their names and meanings are those of libpq,
  * whose programs read the same address.
  *
  * The driver (3.4.9) sends the names of files to the server instead of reading them, and ignores a file of
  * authorities beside `sslmode=require`. A parameter that is not honoured is refused: no connection is weaker
- * than its address asks.
+ * than its address requests.
  */
 import { readFileSync } from 'node:fs';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
@@ -15,7 +15,7 @@ const weakModes = ['disable', 'allow', 'prefer'];
 const modes = [...weakModes, 'require', 'verify-ca', 'verify-full'];
 /** Parameters that only work on a connection that is never without TLS. */
 const details = ['sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
-/** Parameters that ask for security. */
+/** Parameters that request security. */
 const securing = /^(ssl|channel_binding$|gssencmode$|require)/i;
 
 /** Parameters that the environment may have in place of an address, as PGSSLMODE and so on. */

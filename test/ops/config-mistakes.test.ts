@@ -69,7 +69,7 @@ test('a template of avatars without the avatar is a mistake', () => {
     assert.not.match(listMistakes({ LOGIN_AVATAR_URL: template }).join(), 'LOGIN_AVATAR_URL');
 });
 
-test('TLS to a store that is not what was asked for is a mistake', () => {
+test('TLS to a store that is not what was requested is a mistake', () => {
   const database = 'postgres://a/b';
   for (const [environment, expected] of [
     [{ DATABASE_URL: `${database}?sslmode=on` }, /^DATABASE_URL: sslmode must be one of/],

@@ -79,7 +79,7 @@ type VoteReader = (packed: Buffer, shard: Shard) => OutboxVote;
 
 /**
  * A packed vote: itag, address, incarnation, direction, time and origin, number, user. The user is the last
- * field because it may contain any character.
+ * field because it may contain any character. The zeros before the origin are `originMark` in codec.ts.
  */
 const packedVote = /^([^\0\ufffd]+)\0([^\0]+)\0(\d+)\0([01])\0(\d+)(?:\.0000(\d{1,64}))?\0(\d+)\0(.*)$/s;
 

@@ -1,5 +1,5 @@
 /**
- * The tools of package.json that write files of this repository: asked for help, they only explain.
+ * The tools of package.json that write files of this repository: with --help they only explain.
  */
 import { spawnSync } from 'node:child_process';
 import { suite } from 'uvu';
