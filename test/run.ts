@@ -6,7 +6,7 @@
  *                              their path
  *   npm test -- --reversed     the same files, their cases from the last to the first: none may need another
  *   npm test -- --help         prints this
- *   npm run check              only the checks
+ *   npm run check              only the checks; `-- --size` prints how large the project is instead
  *   npm run test:stores        what starts servers or nodes
  *   npm run test:faults        the fault cases, with long limits: first those of HTTP, one by one, because
  *                              they measure time; then the others, the longest first. `-- --seeds N` runs
@@ -24,6 +24,7 @@ import { findGroups, type TestGroup } from './runner/test-groups.ts';
 import { endRunning, type Outcome } from './runner/test-process.ts';
 import { createWorker } from './runner/worker.ts';
 import { type Ended, watchChild } from './support/child.ts';
+import { formatSize } from './tidy/size.ts';
 
 /** Files at a time, for two cores. Those that start servers wait half of their time. */
 const atOnce = { loop: 2, stores: 3, faults: 3 } as const;
@@ -79,9 +80,14 @@ const readPlan = (): Plan => {
     faults: flag,
     seeds: { type: 'string', default: '3' },
     reversed: flag,
+    size: flag,
   } as const;
   const config = { allowPositionals: true, options } as const;
   const { values, positionals: filters } = parseOptions(import.meta.filename, config);
+  if (values.size) {
+    console.log(formatSize('.'));
+    process.exit(0);
+  }
   if (!/^[1-9]\d*$/.test(values.seeds)) throw new Error(`--seeds is a number from 1, not ${values.seeds}.`);
   const group = values.faults ? 'faults' : values.stores ? 'stores' : 'loop';
   // People who work on these files filter by name: they get all cases.
