@@ -31,8 +31,9 @@ export const sendText = (
 };
 
 /** Renders the `id:` line of an event stream, from which it continues: one cursor per target, in order. */
-export const renderEventId = ({ connection, positions }: Client): string => {
-  if (connection.kind === 'websocket') return '';
+export const renderEventId = ({ positions }: Client): string => {
+  // A WebSocket has none. A stream that has only to come back keeps the id that it has.
+  if (positions.length === 0) return '';
   const cursors = positions.map((position) =>
     typeof position === 'string' ? position : formatPosition(position.target, position.number),
   );

@@ -179,6 +179,7 @@ const connect = (
     // Other clients may have connected while this request was resolved.
     admit(open, address);
   } catch {
+    sayHello(open, client);
     sayBye(open, client, open.isLeaving ? 'restart' : 'full');
     return { onMessage: () => {}, onControl: () => {}, onWritable: () => {}, onClosed: () => {} };
   }

@@ -111,4 +111,19 @@ test('a client whose request came when its target was about to be dropped gets w
   socket.close();
 });
 
+test('a client that connects while the node stops gets hello, then bye, and keeps its id', async () => {
+  const pushes = await Promise.all([1, 2].map(() => prepare(feed, 'targets=bot/bot1&channels=votes')));
+  await feed.leave();
+  const [stream = '', socket = ''] = pushes.map((push, index) => {
+    const sent: string[] = [];
+    const send = (message: string) => sent.push(message) > 0;
+    const kind = index === 0 ? 'sse' : 'websocket';
+    push({ kind, send, cork: (task) => task(), end: () => {}, destroy: () => {} });
+    return sent.join('');
+  });
+
+  assert.match(stream, /^retry: \d+\nevent: hello\ndata: .*\n\nretry: \d+\nevent: bye\ndata: .*\n\n$/);
+  assert.match(socket, /^\{"event":"hello",.*\}\{"event":"bye","data":\{"reason":"restart",/);
+});
+
 test.run();
