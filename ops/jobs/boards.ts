@@ -1,10 +1,10 @@
 /**
  * Makes the editions of leaderboards on time, on one node for the fleet, and loads them on every node.
  *
- * Every few seconds each node claims the runs that are due (run-once.ts), and loads the editions that have
- * changed. The board of votes has runs of its own, since it costs little; the others go through the whole
- * directory, so they are made ten times less often. A missed edition is not made later: only the newest due
- * time counts.
+ * A few times per edition each node claims the runs that are due (run-once.ts), and loads the editions that
+ * have changed. The board of votes has runs of its own, since it costs little; the others go through the
+ * whole directory, so they are made ten times less often. A missed edition is not made later: only the newest
+ * due time counts.
  */
 import type { BoardName } from '../../engine/rules/boards.ts';
 import type { Boards } from '../../storage/catalogue/boards/boards.ts';
@@ -17,8 +17,8 @@ export interface BoardsJobParts extends Omit<RunParts, 'signal'> {
   readonly boardSeconds: number;
 }
 
-/** An edition is seen at all nodes after this time at most. */
-const pauseMs = 15_000;
+/** An edition is made after this time at most, and seen at all nodes after the same again. */
+const computePauseMs = (boardSeconds: number): number => Math.min(15_000, boardSeconds * 250);
 const runRetentionDays = 1;
 /** Boards that need all listings are made this many times less often, but at least once in `pauseMsMax`. */
 const others = { times: 10, pauseMsMax: 3_600_000 } as const;
@@ -51,18 +51,19 @@ const createBoardRuns = ({ boards, runs, boardSeconds, monotonicMs }: BoardsJobP
 /** Creates a job for each group of boards, because one of them is slow, and one that loads editions. */
 export const createBoardsJobs = (parts: BoardsJobParts): readonly NodeJob[] => {
   const boardRuns = createBoardRuns(parts);
+  const everyMs = computePauseMs(parts.boardSeconds);
   parts.meters.declareJobs(boardRuns.map(({ name }) => name));
   const looks = boardRuns.map((boardRun): NodeJob => {
     // The due time that this node completed last.
     let doneMs = 0;
     return {
       name: `${boardRun.name}_look`,
-      everyMs: pauseMs,
+      everyMs,
       run: async (signal) => {
         const dueAtMs = Math.floor(parts.clock.nowMs() / boardRun.periodMs) * boardRun.periodMs;
         if (dueAtMs !== doneMs && (await runOnce({ ...parts, signal }, boardRun, dueAtMs))) doneMs = dueAtMs;
       },
     };
   });
-  return [...looks, { name: 'board_refresh', everyMs: pauseMs, run: () => parts.boards.refresh() }];
+  return [...looks, { name: 'board_refresh', everyMs, run: () => parts.boards.refresh() }];
 };

@@ -26,12 +26,14 @@ interface Node {
   /** The runs that this node made, by their due time. */
   readonly made: [name: string, dueAtMs: number][];
   readonly failures: string[];
+  /** The time between two runs of each job. */
+  readonly pausesMs: readonly number[];
   look(): Promise<void>;
   /** Makes the next runs fail or end early. */
   fault: Error | null;
 }
 
-const openNode = (name: string): Node => {
+const openNode = (name: string, boardSeconds = 60): Node => {
   const { boards } = createCatalogue(sql);
   const stopping = new AbortController();
   const record = (run: string, dueAtMs: number): void => {
@@ -54,10 +56,11 @@ const openNode = (name: string): Node => {
     meters: silentMeters,
     clock: { nowMs: () => nowMs },
     monotonicMs: () => 0,
-    boardSeconds: 60,
+    boardSeconds,
     onFailure: (job, error) => node.failures.push(`${job}: ${error.message}`),
   });
   const node: Node = {
+    pausesMs: jobs.map(({ everyMs }) => everyMs),
     boards,
     made: [],
     failures: [],
@@ -166,6 +169,17 @@ test('the other boards are made ten times less often, but at least each hour', (
     [360, 3_600],
     [600, 3_600],
     [3_600, 3_600],
+  ]);
+});
+
+test('an edition is made and seen within half the time between two, at most half a minute', () => {
+  const listPausesMs = (boardSeconds: number) => openNode('other', boardSeconds).pausesMs;
+
+  assert.equal([10, 30, 60, 3_600].map(listPausesMs), [
+    [2_500, 2_500, 2_500],
+    [7_500, 7_500, 7_500],
+    [15_000, 15_000, 15_000],
+    [15_000, 15_000, 15_000],
   ]);
 });
 
