@@ -63,8 +63,6 @@ export const createFacade = (options: FacadeOptions): Facade => {
     ...addSite(options.routes, createSite(options.site)),
     ...buildDocsRoutes(options.routes, options.findDemo),
   ]);
-  // A slash at the end matches nothing, but people type it.
-  matcher.addAlias('/docs/', '/docs');
   const context: DispatchContext = {
     app: options.app,
     matcher,
@@ -81,6 +79,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
     ...(options.reportRunning && { reportRunning: options.reportRunning }),
     cors: publicCors,
     nameSuccessor,
+    errorRoute: options.routes.find(({ replacesErrorsBelow }) => replacesErrorsBelow !== undefined),
   };
   const server = createHttpServer({
     handle: dispatch.bind(null, context),

@@ -83,10 +83,10 @@ export interface Route<
     error: DomainError,
   ) => Reply | null;
   /**
-   * `replaceError` also replaces the 405 of another method of this path, which then counts as an answer of
-   * this route. There are no parameters.
+   * `replaceError` also replaces what no route has answered for a path that begins with this: an unknown
+   * path, another method, a stopping node. There are no parameters. One group of routes at most has it.
    */
-  readonly replacesMethodErrors?: true;
+  readonly replacesErrorsBelow?: string;
 }
 
 /** The request as handlers get it: checked, coerced and typed. */

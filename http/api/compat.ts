@@ -297,5 +297,5 @@ export const compatRoutes: readonly AnyRoute[] = oldRoutes.map((route) => ({
   ...route,
   handle: async (app, request) => ({ headers, ...(await route.handle(app, request)) }),
   replaceError: showOldError,
-  replacesMethodErrors: true,
+  replacesErrorsBelow: '/api/',
 }));

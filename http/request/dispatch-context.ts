@@ -49,6 +49,8 @@ export interface DispatchContext {
   readonly checkHost?: (exchange: Pick<Exchange, 'headers'>) => void;
   /** Adds to a 404 what to request instead; only the public listener has paths of other directories. */
   readonly nameSuccessor?: (error: unknown, path: string) => unknown;
+  /** The route whose `replaceError` serves a path that no route has. */
+  readonly errorRoute?: AnyRoute | undefined;
   /** Runs after route matching: the admin listener's operator check. Throws a `DomainError`. */
   readonly guard?: (route: AnyRoute, call: GuardedCall) => void;
 }

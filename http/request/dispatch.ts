@@ -24,7 +24,8 @@ import type { DispatchContext } from './dispatch-context.ts';
 const isLastReply = (call: Call): boolean => {
   const { headers } = call.exchange;
   const tooLong = headers.contentLength > call.context.bodyBytesMax;
-  return headers.chunked || tooLong || call.bodyFault !== null || call.context.phase.leaving;
+  const untrusted = headers.chunked || headers.framingFault !== '' || call.bodyFault !== null;
+  return untrusted || tooLong || call.context.phase.leaving;
 };
 
 const recordAnswer = (call: Call, status: number): void => {
@@ -72,27 +73,30 @@ const fail = (call: Call, error: unknown): void => {
   const reply = buildErrorReply(shown, exchange.requestId);
   if (reply.log) logFailure(call, error);
   if (!exchange.open) return;
-  const replacement = replaceError(call, error);
+  const replacement = replaceError(call, call.compiled === null ? shown : error);
   if (replacement !== null) {
     finish(call, replacement);
     return;
   }
   recordAnswer(call, reply.status);
   const limits = (error instanceof DomainError && error.headers) || call.limitLines;
-  const close = isLastReply(call) || exchange.headers.framingFault !== '' || reply.code === 'body_too_large';
+  const close = isLastReply(call) || reply.code === 'body_too_large';
   const { cors } = call.context;
   const context = { origin: exchange.headers.origin, cors, close };
   exchange.send(renderErrorReply(context, { ...reply, headers: reply.headers + limits }));
 };
 
-/** Lets the route answer an error in its own way. Never throws. */
+/** Lets the route, or without one the `errorRoute`, answer an error in its own way. Never throws. */
 const replaceError = (call: Call, error: unknown): Reply | null => {
-  const { compiled, context } = call;
-  if (compiled?.route.replaceError === undefined) return null;
+  const { compiled, context, exchange } = call;
+  const { errorRoute } = context;
+  const isBelow = exchange.path.startsWith(errorRoute?.replacesErrorsBelow ?? '\0');
+  const route = compiled?.route ?? (isBelow ? errorRoute : undefined);
+  if (route?.replaceError === undefined) return null;
   try {
     const domainError = toDomainError(error);
     call.limitLines = domainError.headers || call.limitLines;
-    return compiled.route.replaceError(context.app, call, domainError);
+    return route.replaceError(context.app, call, domainError);
   } catch (failure) {
     logFailure(call, failure);
     return null;
@@ -101,12 +105,12 @@ const replaceError = (call: Call, error: unknown): Reply | null => {
 
 const finish = (call: Call, reply: Reply): void => {
   const { exchange } = call;
-  const { route } = call.compiled as CompiledRoute;
+  const route = call.compiled?.route;
   const { headers } = exchange;
   const wire = renderReply(
     {
-      isRead: route.method === 'GET',
-      caching: route.caching,
+      isRead: route?.method === 'GET',
+      caching: route?.caching ?? 'no-store',
       isPrivate: call.caller !== null || call.query.target !== undefined,
       ifNoneMatch: headers.ifNoneMatch,
       origin: headers.origin,
@@ -269,7 +273,6 @@ const openCall = (call: Call): void => {
     return;
   }
   if (match.route === undefined) {
-    if (match.first.route.replacesMethodErrors) call.compiled = match.first;
     const allowed = `\r\nAllow: ${match.allow}`;
     throw new DomainError('method_not_allowed', `Allowed here: ${match.allow}.`, {}, 0, allowed);
   }

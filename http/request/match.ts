@@ -18,15 +18,12 @@ interface TrieNode<T> {
   at: TrieNode<T> | null;
   any: TrieNode<T> | null;
   readonly methods: Map<string, T>;
-  first: T | null;
   allow: string;
 }
 
 export interface RouteMatch<T> {
   /** The entry of the route, `undefined` when the path does not support the method. */
   readonly route: T | undefined;
-  /** The entry of the path's first route, of any method. */
-  readonly first: T;
   /** Values of the path's parameters, in order. */
   readonly values: string[];
   /** The methods of this path as an `Allow` header, HEAD and OPTIONS included. */
@@ -36,8 +33,6 @@ export interface RouteMatch<T> {
 export interface Matcher<T> {
   /** Returns `null` for an unknown path. HEAD finds the GET route. */
   find(method: string, path: string): RouteMatch<T> | null;
-  /** Lets another text find a path without parameters, also one that the grammar refuses. */
-  addAlias(text: string, path: string): void;
 }
 
 /** What a matcher finds: it has a route. */
@@ -51,7 +46,6 @@ const createTrieNode = <T>(segmentKind: TrieNode<T>['segmentKind']): TrieNode<T>
   at: null,
   any: null,
   methods: new Map(),
-  first: null,
   allow: '',
 });
 
@@ -82,7 +76,6 @@ const insert = <T extends MatcherEntry>(root: TrieNode<T>, entry: T): void => {
   if (path !== '/') for (const segment of path.slice(1).split('/')) node = getChild(node, segment);
   if (node.methods.has(method)) throw new Error(`two routes for ${method} ${path}`);
   node.methods.set(method, entry);
-  node.first ??= entry;
   const names = [...node.methods.keys()];
   if (names.includes('GET')) names.push('HEAD');
   node.allow = [...names, 'OPTIONS'].join(', ');
@@ -158,7 +151,6 @@ const descend = <T>(node: TrieNode<T>, walk: TrieWalk, from: number): TrieNode<T
 
 const toRouteMatch = <T>(node: TrieNode<T>, method: string, values: string[]): RouteMatch<T> => ({
   route: node.methods.get(method === 'HEAD' ? 'GET' : method),
-  first: node.first as T,
   values,
   allow: node.allow,
 });
@@ -191,6 +183,5 @@ export const createMatcher = <T extends MatcherEntry>(entries: readonly T[]): Ma
       const node = descend(root, { segments, values }, 0);
       return node === null ? null : toRouteMatch(node, method, values);
     },
-    addAlias: (text, path) => void plain.set(text, plain.get(path) as TrieNode<T>),
   };
 };

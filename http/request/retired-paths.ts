@@ -21,6 +21,7 @@ const successors: Successors = [
   [/^\/bots\/([^/]+)\/commands$/, 'PATCH /bots/$1/settings with the commands in `long`'],
   [/^\/users?\/([^/]+)$/, 'GET /users/$1/bots/{bot}/votes for votes, or read `user` of a bot'],
   [/^\/weekend$/, `${voteStatus.replace('$1', '{bot}')} and read \`vote_info\``],
+  [/^\/docs\/$/, 'GET /docs'],
   [/^\/widget\/(?:[^/]+\/)?([0-9]+)\.\w+$/, 'GET /badges/bots/$1/card.svg'],
 ];
 

@@ -193,6 +193,25 @@ test('a method that a path does not have is refused in the same words', async ()
   assert.is(json.context.request_id, headers.get('x-request-id'));
 });
 
+test('so is what is below /api and no path, or no request', async () => {
+  for (const path of ['/api/', '/api/nothing', '/api/v2/bots/1/stats', '/api/bots/1/2/3', '/api/bots/%ff']) {
+    const { status, json, headers } = await world.ask('GET', path);
+    assert.is(status, 404, path);
+    assert.equal([json.error, json.context.code], [json.message, 'route_not_found'], path);
+    assert.is(json.context.request_id, headers.get('x-request-id'));
+  }
+  const head = 'POST /api/nothing HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked';
+  const { text } = await raw(world.port, [`${head}\r\n\r\n0\r\n\r\n`]);
+  assert.match(text, /^HTTP\/1\.1 400 [\s\S]*\r\nConnection: close\r\n[\s\S]*"error":/);
+  assert.not('error' in (await world.ask('GET', '/apis')).json);
+});
+
+test('an unknown bot at a known path is named, and no other path', async () => {
+  const { status, json } = await world.ask('GET', '/api/bots/814000000000000001/stats');
+
+  assert.equal([status, json.error], [404, 'There is no such bot.']);
+});
+
 test('errors name their request, and say that a token is no longer valid', async () => {
   const ask = (token: string) => world.ask('POST', '/api/bots/stats', { token, body: { server_count: 5 } });
   const unknown = await ask('x'.repeat(32));

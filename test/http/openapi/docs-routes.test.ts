@@ -118,8 +118,10 @@ test('a document is built, encoded and tagged once', async () => {
   assert.is(again.status, 304);
 });
 
-test('a slash after /docs is no mistake', async () => {
-  assert.is((await ask(world, 'GET', '/docs/')).text, (await ask(world, 'GET', '/docs')).text);
+test('a slash after /docs is 404, as after every path, and the answer names the page', async () => {
+  const { status, json } = await ask(world, 'GET', '/docs/');
+
+  assert.equal([status, json.message], [404, 'There is no such path. Send GET /docs instead.']);
 });
 
 test('what the guide links to is served beside it, and so is the document', async () => {
