@@ -196,14 +196,6 @@ export const hotMutants: readonly Mutant[] = [
     why: 'every entity would begin at the numbers in SQL, under other keys (I14)',
   },
   {
-    name: 'a directory that was used gets fewer shards',
-    file: 'storage/sql/migrations/024.do.number-of-shards.sql',
-    find: `case when used then 128 else 16 end`,
-    replace: `16`,
-    killers: ['test/storage/shards.test.ts'],
-    why: 'the hot store of an earlier version would not be found any more (I14)',
-  },
-  {
     name: 'a change shows before its record is synced',
     file: 'storage/hot/lmdb/store.ts',
     find: `  writer.addedBytes += await appendOrEnd(`,

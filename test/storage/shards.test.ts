@@ -2,21 +2,17 @@
  * What the schema chooses for a new directory: its number of shards, and the beginning of its cursors. And
  * what is refused when the stores do not agree.
  */
-import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { listAllShards, newShardCount, oldShardCount, toShard } from '../../engine/ids.ts';
+import { newShardCount, oldShardCount, toShard } from '../../engine/ids.ts';
 import { type EmbeddedSql, openEmbeddedSql } from '../../storage/embedded/pglite.ts';
 import { type LmdbStore, openLmdbStore } from '../../storage/hot/lmdb/store.ts';
-import { issueGeneration } from '../../storage/ledger/generations.ts';
 import { prepareStores, readShardCount, takeShardCount } from '../../storage/shards.ts';
-import { migrate } from '../../storage/sql/migrate.ts';
 import { makeFolder } from '../support/folder.ts';
 
 const test = suite('number of shards');
 const folder = makeFolder('rollcall-shards-');
-const migrations = join(import.meta.dirname, '../../storage/sql/migrations');
 
 let databases = 0;
 const openSql = async (task: (opened: EmbeddedSql) => Promise<void>): Promise<void> => {
@@ -26,14 +22,6 @@ const openSql = async (task: (opened: EmbeddedSql) => Promise<void>): Promise<vo
   } finally {
     await opened.close();
   }
-};
-
-/** The migrations up to this number, in a folder: those of a program from before. */
-const copyMigrations = (last: number): string => {
-  const directory = join(folder, `until-${last}`);
-  for (const file of readdirSync(migrations))
-    if (Number.parseInt(file, 10) <= last) cpSync(join(migrations, file), join(directory, file));
-  return directory;
 };
 
 const openHot = (name: string): Promise<LmdbStore> =>
@@ -49,31 +37,13 @@ const messageOf = (task: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   );
 
-test('a new directory has 16 shards, and programs from before stop with a message', () =>
+test('a new directory has 16 shards, and cursors that name it', () =>
   openSql(async ({ sql }) => {
     const hot = await openHot('new');
     await prepareStores({ sql, hot });
+
     assert.equal([await readShardCount(sql), hot.countShards()], [16, 16]);
     assert.match(await readOrigin(sql), /^[0-9a-f]{8}$/);
-
-    const earlier = await messageOf(migrate(sql, copyMigrations(23)));
-    assert.match(earlier, /version 24 \(contract-16-shards\) took away .* newer version of Rollcall/);
-    const late = await messageOf(issueGeneration(sql, [toShard(16)], 0));
-    assert.match(late, /this_directory_has_16_shards/);
-    await hot.close();
-  }));
-
-test('a directory that was used before keeps 128 shards, and earlier programs may work on', () =>
-  openSql(async ({ sql }) => {
-    await migrate(sql, copyMigrations(23));
-    await sql`insert into generations (shard, generation) values (127, 3)`;
-    const hot = await openHot('old');
-    await prepareStores({ sql, hot });
-
-    assert.equal([await readShardCount(sql), hot.countShards()], [128, 128]);
-    assert.is(await readOrigin(sql), '', 'clients keep their cursors');
-    assert.is(await migrate(sql, copyMigrations(23)), 0);
-    await issueGeneration(sql, listAllShards(hot.countShards()), 0);
     await hot.close();
   }));
 

@@ -30,7 +30,7 @@ test('three processes that start at once migrate once, and all of them succeed',
   const sql = connectSql(address);
   const applied = await sql<{ times: number }[]>`
     select count(*) as times from schema_versions where version > 0 group by version`;
-  assert.ok(applied.length >= 2 && applied.every(({ times }) => times === 1));
+  assert.ok(applied.length >= 1 && applied.every(({ times }) => times === 1));
   assert.is(await migrate(sql), 0);
   await sql.end();
 });
@@ -47,7 +47,7 @@ test('a process waits for a migration longer than any lock timeout', async () =>
     waiting = migrate(quick);
     await new Promise((resolve) => setTimeout(resolve, 1_200));
   });
-  assert.ok((await waiting) >= 2);
+  assert.ok((await waiting) >= 1);
   await Promise.all([slow.end(), quick.end()]);
 });
 
