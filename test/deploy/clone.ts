@@ -1,18 +1,21 @@
 /**
  * A fresh clone of this project, for a user without rights whose home folder is empty, and a Node from npm.
  *
- * Runs commands there as that user, and measures time and disk. As root it uses the user `nobody`; otherwise
- * the caller's own. Nothing but the registry of npm is reached.
+ * Runs commands there as that user, and measures time and disk. As root it uses the user `nobody`, or root;
+ * otherwise the caller's own. The clone lies in a folder of mode 0700. Nothing but the registry of npm is
+ * reached.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, lchownSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { letPass, type ProcessUser } from '../../bench/shared/unprivileged-user.ts';
 import { watchChild } from '../support/child.ts';
 
 const project = join(import.meta.dirname, '../..');
 const unprivilegedId = 65_534;
-const user = process.getuid?.() === 0 ? { uid: unprivilegedId, gid: unprivilegedId } : {};
+export const isRoot = process.getuid?.() === 0;
+const unprivileged = isRoot ? { uid: unprivilegedId, gid: unprivilegedId } : null;
 /** What a machine needs to reach a registry behind a proxy. */
 const networkVariables = /^(https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS)$/i;
 /** Releases of npm that the Nodes came with. */
@@ -54,8 +57,8 @@ const runAsRoot = (command: string, args: readonly string[]): string => {
 
 /** Installs this Node and an npm, by default the one that came with it, into a folder of their own. */
 export const installNode = (major: string, npm = npmVersions[major]): string => {
-  // The runner's folder is open to root alone, and the user needs to pass through it.
-  chmodSync(tmpdir(), statSync(tmpdir()).mode | 0o011);
+  // The runner's folder is open to root alone.
+  letPass(unprivileged, tmpdir());
   const folder = mkdtempSync(join(tmpdir(), `rollcall-node${major}-`));
   chmodSync(folder, 0o755);
   const packages = [`node@${major}`, `npm@${npm}`];
@@ -63,17 +66,14 @@ export const installNode = (major: string, npm = npmVersions[major]): string => 
   return folder;
 };
 
-/** Clones the last commit of this project. Commands find `nodeFolder`'s Node and npm first. */
-export const cloneProject = (nodeFolder: string): Clone => {
+/** Clones the last commit. Commands find the Node and npm in `nodeFolder` first; `null`: run by our user. */
+export const cloneProject = (nodeFolder: string, user: ProcessUser | null = unprivileged): Clone => {
   const base = mkdtempSync(join(tmpdir(), 'rollcall-clone-'));
   const folder = join(base, 'rollcall');
   const home = join(base, 'home');
   runAsRoot('git', ['-c', 'safe.directory=*', 'clone', '--quiet', '--no-hardlinks', project, folder]);
   mkdirSync(home);
-  if (user.uid !== undefined) {
-    lchownSync(base, unprivilegedId, unprivilegedId);
-    runAsRoot('chown', ['-R', `${unprivilegedId}:${unprivilegedId}`, base]);
-  }
+  if (user !== null) runAsRoot('chown', ['-R', `${user.uid}:${user.gid}`, base]);
   const network = Object.entries(process.env).filter(([name]) => networkVariables.test(name));
   const environment = {
     ...Object.fromEntries(network),
@@ -81,7 +81,7 @@ export const cloneProject = (nodeFolder: string): Clone => {
     PATH: `${join(nodeFolder, 'node_modules/.bin')}:/usr/bin:/bin`,
   };
   const start: Clone['start'] = (command, args, settings = {}) =>
-    startCommand(command, args, { cwd: folder, env: { ...environment, ...settings } });
+    startCommand(command, args, { cwd: folder, env: { ...environment, ...settings }, ...user });
   return {
     folder,
     home,
@@ -100,10 +100,10 @@ export const cloneProject = (nodeFolder: string): Clone => {
 const startCommand = (
   command: string,
   args: readonly string[],
-  place: { readonly cwd: string; readonly env: Record<string, string | undefined> },
+  place: Partial<ProcessUser> & { readonly cwd: string; readonly env: Record<string, string | undefined> },
 ): Started => {
   const startedMs = performance.now();
-  const child = spawn(command, args, { ...place, ...user, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(command, args, { ...place, stdio: ['ignore', 'pipe', 'pipe'] });
   const { output, ended } = watchChild(child);
   const seconds = () => Math.round((performance.now() - startedMs) / 1_000);
   return { child, ended: ended.then((end) => ({ ...end, seconds: seconds() })), output };

@@ -1,7 +1,7 @@
 /**
  * The two ways from a clone to a running server, as the documents describe them, under each Node that may
  * run npm: the newcomer's `npm start`, and the operator's `npm install --omit=dev` with `ops/bin/rollcall`.
- * And the `npm ci` of build servers, under two releases of npm.
+ * And the `npm ci` of build servers, under two releases of npm, and `npm test`.
  *
  * Each begins with a fresh clone of the last commit, an empty home folder and a user without rights. Needs
  * the registry of npm.
@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../bench/shared/free-port.ts';
-import { type Clone, cloneProject, installNode, type Started } from './clone.ts';
+import { type Clone, cloneProject, installNode, isRoot, type Started } from './clone.ts';
 
 const test = suite('ways to a server');
 const startSecondsMax = 300;
@@ -129,6 +129,23 @@ for (const npm of ['10.9.9', '11.19.1']) {
       assert.match(output, /is installed, and all its parts load/);
       assert.is(clone.listChanges(), '', 'the clone is as git left it');
       console.log(`figures: npm ci, npm ${npm}: ${seconds} s`);
+    } finally {
+      clone.dispose();
+      rmSync(nodeFolder, { recursive: true, force: true });
+    }
+  });
+}
+
+for (const who of ['root', 'another user']) {
+  test(`npm test passes in a folder that nobody else may enter, as ${who}`, async () => {
+    if (who === 'root' && !isRoot) return console.log('\nskipped: npm test as root: this is another user');
+    const nodeFolder = installNode('22');
+    const clone = cloneProject(nodeFolder, ...(who === 'root' ? [null] : []));
+    try {
+      const { code, output, seconds } = await clone.execute('npm', ['test']);
+      assert.is(code, 0, output);
+      assert.is(clone.listChanges(), '', 'the clone is as git left it');
+      console.log(`figures: npm test as ${who}: ${seconds} s, ${/^\d+ passed.*$/m.exec(output)?.[0]}`);
     } finally {
       clone.dispose();
       rmSync(nodeFolder, { recursive: true, force: true });
