@@ -33,7 +33,7 @@ import type {
 } from './engine.ts';
 import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items.ts';
 import type { HotState, LazyState } from './entity/state.ts';
-import { computeVotesMax, computeWaitEndMs, selectWindow } from './entity/votes.ts';
+import { computeVotesMax, computeWaitEndMs, findClosure, selectWindow } from './entity/votes.ts';
 import { createDamageError, DomainError } from './errors.ts';
 import { type DeliveryRound, deliverAdjustmentsOf, toFactsItem } from './flush/delivery.ts';
 import type { Flusher } from './flush/flusher.ts';
@@ -322,7 +322,7 @@ const readVoteStatus = async (core: CommandCore, target: Target, user: string): 
   const votedAtMs = reply.outcome === 'found' ? reply.votedAtMs : 0;
   const waitMs = votedAtMs === 0 ? 0 : Math.max(0, votedAtMs + window.waitMs - nowMs);
   const freeAtMs = waitMs === 0 ? nowMs : computeWaitEndMs({ facts, votedAtMs }, nowMs, core.rules.windows);
-  return { view, window, votedAtMs, waitMs, freeAtMs };
+  return { view, window, votedAtMs, waitMs, freeAtMs, closure: findClosure(facts) };
 };
 
 /* -------------------------------------------------- decisions of the ledger */

@@ -57,7 +57,8 @@ export type VoteOutcome =
 
 /**
  * Whether a user may vote for an entity: the window in force now, the wait it leaves (`waitMs`, 0 if the user
- * may vote), and when the wait really ends (`freeAtMs`), since a shorter window may begin earlier.
+ * may vote), and when the wait really ends (`freeAtMs`), since a shorter window may begin earlier. `closure`:
+ * why the entity takes no votes of anybody; `null` if it does.
  */
 export interface VoteStatus {
   readonly view: EntityView;
@@ -65,6 +66,7 @@ export interface VoteStatus {
   readonly votedAtMs: number;
   readonly waitMs: number;
   readonly freeAtMs: number;
+  readonly closure: Extract<VoteRefusal, 'vote_banned' | 'not_listed'> | null;
 }
 
 export interface EngineHealth {

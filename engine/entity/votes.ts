@@ -105,10 +105,16 @@ export interface VoteContext {
   readonly windows: VoteWindows;
 }
 
+/** Finds why an entity takes no votes; `null` if it does. */
+export const findClosure = ({ voteBanned, listed }: Facts): 'vote_banned' | 'not_listed' | null => {
+  if (voteBanned) return 'vote_banned';
+  return listed ? null : 'not_listed';
+};
+
 /** Finds why no voter's request is accepted, in the documented order; `null` if one may be. */
 const findRefusal = ({ state: { facts }, atMs, nowMs }: VoteContext): VoteRefusal | null => {
-  if (facts.voteBanned) return 'vote_banned';
-  if (!facts.listed) return 'not_listed';
+  const closure = findClosure(facts);
+  if (closure !== null) return closure;
   if (atMs > nowMs + limits.clockAheadMaxMs) return 'clock_ahead';
   return atMs < nowMs - limits.clockBehindMaxMs ? 'clock_behind' : null;
 };

@@ -210,14 +210,15 @@ export const castVote = (app: App, vote: VoteRequest, voter: Voter): Promise<Rep
 
 /**
  * Rejects without a proof, unless the owner of the bot spares voters that. A vote that cannot count is
- * refused before a proof is asked for: each proof works once.
+ * refused before a proof is asked for, by the same rules in the same order: each proof works once.
  */
 const requireProof = async (app: App, vote: VoteRequest, proof: SentProof): Promise<void> => {
   const { kind, id, user } = vote;
-  const { waitMs } = await app.engine.readVoteStatus(kind, id, user);
-  if (waitMs > 0) {
-    app.counts.votes[kind].wait += 1;
-    throw toVoteError({ kind: 'refused', reason: 'wait', waitMs });
+  const { waitMs, closure } = await app.engine.readVoteStatus(kind, id, user);
+  const reason = closure ?? (waitMs > 0 ? 'wait' : null);
+  if (reason !== null) {
+    app.counts.votes[kind][reason] += 1;
+    throw toVoteError({ kind: 'refused', reason, waitMs });
   }
   const bot = kind === 'bot' ? await app.catalogue.bots.find(id) : null;
   if (bot?.captcha_opt_out) return;

@@ -128,7 +128,7 @@ const queryBot = async <Schema extends TSchema>(
 };
 
 const disabledLookup: ServiceLookup<BotDetails> = () =>
-  Promise.resolve<LookupResult<BotDetails>>({ kind: 'failed', message: 'is not configured' });
+  Promise.resolve<LookupResult<BotDetails>>({ kind: 'failed', message: 'is not configured', isBusy: false });
 
 const createLookup = <Schema extends TSchema>(
   source: LookupSource<Schema>,

@@ -27,13 +27,14 @@ export interface FetchRequest extends FetchLimits {
  * - `ok`: status 2xx and JSON that matches the schema;
  * - `refused`: any other status, also a redirect; `answer` is its JSON, `null` when it is not JSON;
  * - `unreachable`: no connection, no answer in time, or one that ended early;
- * - `malformed`: 2xx, but too large, not JSON, or not matching the schema.
+ * - `limited`: the answer is too large, or this machine has no descriptor, port or memory left;
+ * - `malformed`: 2xx, but not JSON, or not matching the schema.
  * `reason` is for the log, not for a client.
  */
 export type FetchResult<Value> =
   | { readonly kind: 'ok'; readonly value: Value }
   | { readonly kind: 'refused'; readonly status: number; readonly answer: unknown }
-  | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'unreachable' | 'limited'; readonly reason: string }
   | { readonly kind: 'malformed'; readonly reason: string };
 
 /** A service's answer. `text` is `null` when it is over the cap. */
@@ -53,8 +54,12 @@ export const fetchJson = async <Schema extends TSchema>(
     headers: { accept: 'application/json', ...request.headers },
     ...(request.body === undefined ? {} : { body: request.body }),
   });
-  return 'reason' in raw ? { kind: 'unreachable', reason: raw.reason } : toFetchResult(schema, raw);
+  if (!('reason' in raw)) return toFetchResult(schema, raw);
+  return { kind: raw.isOurs ? 'limited' : 'unreachable', reason: raw.reason };
 };
+
+/** What connections fail with when this machine has no room for them. */
+const ownCodes: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL']);
 
 /**
  * Sends one bounded request, for libraries that build their own. A redirect is returned as an answer. Never
@@ -64,16 +69,16 @@ export const fetchBounded = async (
   url: string,
   { timeLimitMs, answerBytesMax }: FetchLimits,
   request: RequestInit,
-): Promise<FetchedText | { readonly reason: string }> => {
+): Promise<FetchedText | { readonly reason: string; readonly isOurs: boolean }> => {
   const signal = AbortSignal.timeout(timeLimitMs);
   try {
     const response = await fetch(url, { ...request, redirect: 'manual', signal });
     const contentType = response.headers.get('content-type') ?? '';
     return { status: response.status, contentType, text: await readText(response, answerBytesMax) };
   } catch (error) {
-    if (signal.aborted) return { reason: `no answer within ${timeLimitMs} ms` };
-    const { cause } = error as { readonly cause?: unknown };
-    return { reason: String(cause ?? error) };
+    if (signal.aborted) return { reason: `no answer within ${timeLimitMs} ms`, isOurs: false };
+    const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+    return { reason: String(cause ?? error), isOurs: ownCodes.has(cause?.code) };
   }
 };
 
@@ -92,9 +97,9 @@ const readText = async (response: Response, bytesMax: number): Promise<string | 
 };
 
 /** `undefined` when the text is not JSON. */
-const parseJson = (text: string | null): unknown => {
+const parseJson = (text: string): unknown => {
   try {
-    return text === null ? undefined : JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -113,11 +118,11 @@ const toFetchResult = <Schema extends TSchema>(
   schema: Schema,
   raw: FetchedText,
 ): FetchResult<Static<Schema>> => {
+  if (raw.text === null) return { kind: 'limited', reason: 'the answer is too large' };
   const value = parseJson(raw.text);
   if (raw.status < 200 || raw.status > 299) {
     return { kind: 'refused', status: raw.status, answer: value ?? null };
   }
-  if (raw.text === null) return { kind: 'malformed', reason: 'the answer is too large' };
   if (value === undefined) return { kind: 'malformed', reason: 'the answer is not JSON' };
   // The check proves the type.
   return matchesSchema(schema, value)

@@ -6,6 +6,7 @@
  * - *closed*: requests are sent. Opens after some consecutive failures, or at once on status 429;
  * - *open*: no request is sent, every look-up fails at once. Ends when the pause is over;
  * - *half-open*: one request is sent and decides; all other look-ups fail at once.
+ * A failure by our own load says nothing about the service, and counts as none: see `isOwnLoad`.
  * Never throws and never retries. Messages are for clients: they name no address.
  */
 import { LRUCache } from 'lru-cache';
@@ -14,11 +15,14 @@ import { createSingleFlight, type SingleFlight } from '../../engine/tools/single
 import type { OutboundOutcome } from '../telemetry/counts.ts';
 import type { FetchResult } from './fetch-json.ts';
 
-/** `found`: the value, and when it was read (wall clock). `unknown`: the service knows that there is none. */
+/**
+ * `found`: the value, and when it was read (wall clock). `unknown`: the service knows that there is none.
+ * `failed`: by the service, or, if `isBusy`, because we send it too much.
+ */
 export type LookupResult<Value> =
   | { readonly kind: 'found'; readonly value: Value; readonly atMs: number }
   | { readonly kind: 'unknown'; readonly message: string }
-  | { readonly kind: 'failed'; readonly message: string };
+  | { readonly kind: 'failed'; readonly message: string; readonly isBusy: boolean };
 
 export interface ServiceLookupOptions<Value> {
   readonly clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
@@ -39,6 +43,8 @@ export interface ServiceLookupOptions<Value> {
 /** Resolves within the time limit; at once when the answer is cached or the circuit is open. */
 export type ServiceLookup<Value> = (key: string) => Promise<LookupResult<Value>>;
 
+/** A time limit that ends later than this has waited for our own event loop, ms. */
+const lateMsMax = 250;
 /** Consecutive failures that open the circuit. */
 const failuresMax = 3;
 const openMsDefault = 10_000;
@@ -49,6 +55,10 @@ interface CircuitState<Value> extends ServiceLookupOptions<Value> {
   readonly openMs: number;
   failures: number;
   openUntilMs: number;
+  /** The service opened the circuit by status 429. */
+  isBusy: boolean;
+  /** How many requests the service has answered. */
+  answers: number;
 }
 
 /** Creates the look-up at one service. It owns the cache, so create one per process. */
@@ -64,6 +74,8 @@ export const createServiceLookup = <Value>(options: ServiceLookupOptions<Value>)
     openMs: options.openMs ?? openMsDefault,
     failures: 0,
     openUntilMs: 0,
+    isBusy: false,
+    answers: 0,
   };
   return (key) => {
     const cachedResult = state.cached.get(key);
@@ -72,41 +84,75 @@ export const createServiceLookup = <Value>(options: ServiceLookupOptions<Value>)
   };
 };
 
-const toFailure = (message: string): LookupResult<never> => ({ kind: 'failed', message });
+const toFailure = (message: string, isBusy = false): LookupResult<never> => ({
+  kind: 'failed',
+  message,
+  isBusy,
+});
 
-const rejectQuery = <Value>({ recordCall }: CircuitState<Value>, message: string) => {
+const rejectQuery = <Value>({ recordCall }: CircuitState<Value>, failure: LookupResult<never>) => {
   recordCall?.('rejected', 0);
-  return Promise.resolve(toFailure(message));
+  return Promise.resolve(failure);
 };
 
 const startQuery = <Value>(state: CircuitState<Value>, key: string): Promise<LookupResult<Value>> => {
   const nowMs = state.clock.monotonicMs();
   if (nowMs < state.openUntilMs) {
-    return rejectQuery(state, 'failed several times and is not called for a while');
+    return rejectQuery(state, toFailure('failed several times and is not called for a while', state.isBusy));
   }
   if (state.inFlight.count() >= state.inFlightMax)
-    return rejectQuery(state, 'has too many requests in flight');
+    return rejectQuery(state, toFailure('has too many requests in flight', true));
   // Half-open: until this request is answered, all others fail at once.
   if (state.failures >= failuresMax) state.openUntilMs = nowMs + state.timeLimitMs;
   return state.inFlight.share(key, () => runQuery(state, key));
 };
 
+const isRateLimited = (answer: FetchResult<unknown>): boolean =>
+  answer.kind === 'refused' && answer.status === 429;
+
+/**
+ * Whether a request failed by our own load: a limit of ours, status 429, a time limit that our event loop
+ * was late for, or no answer although others came meanwhile.
+ */
+const isOwnLoad = (
+  { answers, timeLimitMs }: Pick<CircuitState<never>, 'answers' | 'timeLimitMs'>,
+  answer: FetchResult<unknown>,
+  begun: { readonly answers: number; readonly elapsedMs: number },
+): boolean =>
+  answer.kind === 'limited' ||
+  isRateLimited(answer) ||
+  (answer.kind === 'unreachable' && (answers > begun.answers || begun.elapsedMs > timeLimitMs + lateMsMax));
+
 const runQuery = async <Value>(state: CircuitState<Value>, key: string): Promise<LookupResult<Value>> => {
   const startedMs = state.clock.monotonicMs();
+  const { answers } = state;
   const answer = await state.query(key);
   const result = toLookupResult(answer, state.clock.nowMs());
-  const outcome = result.kind === 'failed' ? 'failure' : 'success';
-  state.recordCall?.(outcome, state.clock.monotonicMs() - startedMs);
+  const elapsedMs = state.clock.monotonicMs() - startedMs;
+  state.recordCall?.(result.kind === 'failed' ? 'failure' : 'success', elapsedMs);
   if (result.kind === 'failed') {
-    const isOverloaded = answer.kind === 'refused' && answer.status === 429;
-    state.failures = isOverloaded ? failuresMax : state.failures + 1;
-    if (state.failures >= failuresMax) state.openUntilMs = state.clock.monotonicMs() + state.openMs;
-    return result;
+    const isBusy = isOwnLoad(state, answer, { answers, elapsedMs });
+    noteFailure(state, isBusy, isRateLimited(answer));
+    return { ...result, isBusy };
   }
+  state.answers++;
   state.failures = 0;
   state.openUntilMs = 0;
   state.cached.set(key, result);
   return result;
+};
+
+const noteFailure = <Value>(state: CircuitState<Value>, isBusy: boolean, isLimited: boolean): void => {
+  const nowMs = state.clock.monotonicMs();
+  if (isBusy && !isLimited) {
+    // Nothing was learned: the next request tries again whether the service answers.
+    state.openUntilMs = Math.min(state.openUntilMs, nowMs);
+    return;
+  }
+  state.failures = isLimited ? failuresMax : state.failures + 1;
+  if (state.failures < failuresMax) return;
+  state.openUntilMs = nowMs + state.openMs;
+  state.isBusy = isLimited;
 };
 
 const toLookupResult = <Value>(answer: FetchResult<Value>, atMs: number): LookupResult<Value> => {
@@ -115,6 +161,7 @@ const toLookupResult = <Value>(answer: FetchResult<Value>, atMs: number): Lookup
       return { kind: 'found', value: answer.value, atMs };
     case 'unreachable':
       return toFailure('did not answer');
+    case 'limited':
     case 'malformed':
       return toFailure('sent an unexpected answer');
     case 'refused': {

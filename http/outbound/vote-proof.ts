@@ -3,7 +3,8 @@
  * same form and answer in the same shape.
  *
  * The verifier is not trusted: one time limit, a size cap, and an answer about another host or action is no
- * proof. An answer is kept for its proof and account, because a verifier accepts each proof once.
+ * proof. An answer is kept for its proof and account, because a verifier accepts each proof once. Nobody can
+ * make it seem away by what they send: an error that a proof may cause is a refusal of that proof.
  */
 import { type Static, Type } from 'typebox';
 import { v5 as toUuidV5 } from 'uuid';
@@ -58,8 +59,9 @@ const Answer = Type.Object({
   'error-codes': Type.Optional(Type.Array(Type.String())),
 });
 
-/** Whether an error code is about our settings or the verifier, and not about the proof. */
-const isOwnError = (code: string): boolean => /secret|sitekey|bad-request|internal-error/.test(code);
+/** Whether an error code is about our settings or the verifier, whatever the proof is. */
+const isOwnError = (code: string): boolean =>
+  /^(?:missing|invalid)-input-secret$|^internal-error$/.test(code);
 
 const judge = ({ hostname, action }: ProofVerifierOptions, answer: Static<typeof Answer>): boolean =>
   answer.success &&
@@ -83,9 +85,14 @@ const buildForm = ({ provider, secret }: ProofVerifierOptions, key: string): str
   }).toString();
 };
 
-/** A verifier may refuse a proof with any status. */
-const isRefusal = (answer: unknown): answer is Static<typeof Answer> =>
-  typeof answer === 'object' && answer !== null && 'success' in answer && answer.success === false;
+/** A verifier may refuse a proof with any status for faults of a client, except that of too many requests. */
+const isRefusal = (status: number, answer: unknown): answer is Static<typeof Answer> =>
+  Math.floor(status / 100) === 4 &&
+  status !== 429 &&
+  typeof answer === 'object' &&
+  answer !== null &&
+  'success' in answer &&
+  answer.success === false;
 
 const isOwnFault = ({ success, 'error-codes': codes }: Static<typeof Answer>): boolean =>
   !success && Array.isArray(codes) && codes.some((code) => isOwnError(String(code)));
@@ -99,7 +106,8 @@ const query = async (options: ProofVerifierOptions, key: string): Promise<FetchR
     timeLimitMs: options.timeLimitMs ?? verifyMs,
     answerBytesMax,
   });
-  const refusal = fetched.kind === 'refused' && isRefusal(fetched.answer) ? fetched.answer : null;
+  const refusal =
+    fetched.kind === 'refused' && isRefusal(fetched.status, fetched.answer) ? fetched.answer : null;
   if (refusal === null && fetched.kind !== 'ok') return fetched;
   const value = refusal ?? (fetched as { readonly value: Static<typeof Answer> }).value;
   if (isOwnFault(value)) return { kind: 'malformed', reason: 'the verifier refuses our settings' };
@@ -119,11 +127,12 @@ export const createProofVerifier = (options: ProofVerifierOptions) => {
   });
   return {
     /**
-     * `address` is the client's. Resolves within two seconds; `unavailable`: the verifier did not say. Never
-     * rejects.
+     * `address` is the client's. Resolves within two seconds; `unavailable`: the verifier did not say;
+     * `overloaded`: we have too many questions for it. Never rejects.
      */
     verify: async ({ user, token, address }: PresentedProof) => {
       const result = await look(`${address} ${user} ${token}`);
+      if (result.kind === 'failed' && result.isBusy) return 'overloaded';
       if (result.kind !== 'found') return 'unavailable';
       return result.value ? 'passed' : 'failed';
     },

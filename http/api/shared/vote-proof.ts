@@ -35,6 +35,7 @@ const accountsMax = 50_000;
 /** Proofs of an account that are passed on to the verifier. */
 const attempts = { requests: 10, seconds: 60, burst: 10 };
 const tokenShape = /^[!-~]{1,4096}$/;
+const overloadMessage = 'Too many proofs of a human are being checked. Nothing was counted; try again.';
 const awayMessage = 'Proofs of a human cannot be checked at the moment. Nothing was counted; try again.';
 
 export const createVoteProof = (options: VoteProofOptions) => {
@@ -58,7 +59,7 @@ export const createVoteProof = (options: VoteProofOptions) => {
       (proven.get(vote.user) ?? Number.NEGATIVE_INFINITY) > clock.monotonicMs(),
     /**
      * Resolves when the proof counts, or the verifier is away and that is allowed. Rejects with
-     * `proof_required`, `proof_unavailable` or `rate_limited`.
+     * `proof_required`, `proof_unavailable`, `overloaded` or `rate_limited`.
      */
     prove: async (user: string, { token, address }: SentProof) => {
       if (token === '') throw createProofError(options, 'A proof of a human is needed');
@@ -66,6 +67,7 @@ export const createVoteProof = (options: VoteProofOptions) => {
       countAttempt(user);
       const result = await verifier.verify({ user, token, address });
       if (result === 'failed') throw createProofError(options, 'The proof was not accepted');
+      if (result === 'overloaded') throw createUnavailableError('overloaded', overloadMessage, 2);
       if (result === 'passed') proven.set(user, clock.monotonicMs() + provenMs);
       else if (options.whenAway === 'refuse')
         throw createUnavailableError('proof_unavailable', awayMessage, 10);

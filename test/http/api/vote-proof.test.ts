@@ -11,6 +11,7 @@ import { createProofVerifier, type ProofProvider } from '../../../http/outbound/
 import { createMetrics } from '../../../http/telemetry/metrics.ts';
 import { addBot, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { close, listen } from '../../support/loopback.ts';
+import { until } from '../../support/until.ts';
 import { codeOf, openWorld, type World } from './world.ts';
 
 const test = suite('a proof of a human');
@@ -23,12 +24,15 @@ type Answer = { readonly status?: number; readonly json?: object; readonly text?
 
 const forms: Form[] = [];
 let answer: (form: Form) => Answer = () => ({ json: { success: true } });
+/** Answers wait for this. */
+let released: Promise<void> | null = null;
 
 const listener: RequestListener = async (request, response) => {
   let text = '';
   for await (const chunk of request.setEncoding('utf8')) text += chunk;
   const form = Object.fromEntries(new URLSearchParams(text));
   forms.push(form);
+  await released;
   const given = answer(form);
   if (given === null) return;
   const { status = 200, json } = given;
@@ -93,7 +97,7 @@ const voteProof: World['app']['voteProof'] = {
   prove: (user, proof) => current.prove(user, proof),
 };
 const world = await openWorld({ voteProof });
-const users = Array.from({ length: 60 }, (_, index) => `user${index}`);
+const users = Array.from({ length: 200 }, (_, index) => `user${index}`);
 const tokens = new Map<string, string>();
 await addUser(world.sql, 'robin');
 await addBot(world.sql, 'bot1');
@@ -106,6 +110,7 @@ for (const user of users) {
 }
 test.before.each(() => {
   forms.length = 0;
+  released = null;
   current = create();
   answer = createHonest('turnstile');
 });
@@ -203,10 +208,11 @@ const away: Readonly<Record<string, Answer>> = {
   'a page': { text: '<html>' },
   'success as a word': { json: { success: 'true' } },
   'a list': { json: [true] },
-  '100 KB': { json: { success: true, more: 'x'.repeat(100_000) } },
   'a failure': { status: 500, json: { error: 'oops' } },
-  'too many requests': { status: 429, text: '' },
+  'a failure that looks like a refusal': { status: 500, json: { success: false } },
+  'a redirect that looks like a refusal': { status: 302, json: { success: false } },
   'that our secret is wrong': { json: { success: false, 'error-codes': ['invalid-input-secret'] } },
+  'that it has failed': { json: { success: false, 'error-codes': ['internal-error'] } },
   nothing: null,
 };
 for (const [title, given] of Object.entries(away)) {
@@ -226,6 +232,83 @@ for (const [title, given] of Object.entries(away)) {
     assert.equal(codeOf(await vote(user, undefined, 'bots/bot2')), [403, 'proof_required'], 'it is no proof');
   });
 }
+
+/* ------------------------------------------------------------- our own load */
+
+const busyCode = [503, 'overloaded', 'not_applied', '2'];
+const readBusy = (refused: Awaited<ReturnType<typeof vote>>) => [
+  ...codeOf(refused),
+  refused.json.context.outcome,
+  refused.headers.get('retry-after'),
+];
+
+test('of a crowd of junk proofs, those beyond the calls in flight are refused, and none counts', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  released = promise;
+  current = create({ whenAway: 'allow' });
+  const refusedAtOnce: Awaited<ReturnType<typeof vote>>[] = [];
+  const all = Array.from({ length: 30 }, takeUser).flatMap((user) =>
+    Array.from({ length: 10 }, (_, index) => vote(user, `junk-${index}`)),
+  );
+  for (const each of all) each.then((refused) => refusedAtOnce.push(refused));
+  await until('the others are refused', () => forms.length === 256 && refusedAtOnce.length === 44);
+  for (const refused of refusedAtOnce) assert.equal(readBusy(refused), busyCode);
+  resolve();
+  const codes = (await Promise.all(all)).map((refused) => codeOf(refused).join(' '));
+  assert.is(codes.filter((code) => code === '403 proof_required').length, 256);
+  assert.is((await vote(takeUser(), 'human-behind-the-crowd')).status, 204);
+});
+
+for (const whenAway of ['allow', 'refuse'] as const) {
+  const requireBusy = async (proofs: number) => {
+    for (let count = 0; count < proofs; count++)
+      assert.equal(readBusy(await vote(takeUser(), `junk-${count}`)), busyCode);
+    answer = createHonest('turnstile');
+    assert.is((await vote(takeUser(), 'human')).status, 204, 'the circuit is closed');
+  };
+
+  test(`an answer beyond the cap is no failure of the verifier (${whenAway})`, async () => {
+    current = create({ whenAway });
+    for (const status of [200, 400, 500]) {
+      answer = () => ({ status, json: { success: true, more: 'x'.repeat(100_000) } });
+      await requireBusy(4);
+    }
+  });
+
+  test(`no answer while others get one is no failure of the verifier (${whenAway})`, async () => {
+    current = create({ whenAway, timeLimitMs: 1_500 });
+    const honest = createHonest('turnstile');
+    answer = (form) => (form.response?.startsWith('silent') ? null : honest(form));
+    const silent = Array.from({ length: 4 }, (_, index) => vote(takeUser(), `silent-${index}`));
+    await until('they are asked', () => forms.length === 4);
+    assert.is((await vote(takeUser(), 'human-beside')).status, 204);
+    for (const each of silent) assert.equal(readBusy(await each), busyCode);
+    assert.is((await vote(takeUser(), 'human-later')).status, 204, 'the circuit is closed');
+  });
+
+  test(`a verifier that gets too much rests, and votes are refused meanwhile (${whenAway})`, async () => {
+    current = create({ whenAway });
+    answer = () => ({ status: 429, json: { success: false } });
+    assert.equal(readBusy(await vote(takeUser(), 'junk')), busyCode);
+    answer = createHonest('turnstile');
+    assert.equal(readBusy(await vote(takeUser(), 'human-meanwhile')), busyCode);
+    assert.is(forms.length, 1);
+    nowMs += 10_000;
+    assert.is((await vote(takeUser(), 'human-at-last')).status, 204);
+  });
+}
+
+for (const code of ['bad-request', 'sitekey-secret-mismatch', 'invalid-input-response']) {
+  test(`proofs that get the error ${code} are refused, and open no circuit`, async () => {
+    current = create({ whenAway: 'allow' });
+    answer = () => ({ json: { success: false, 'error-codes': [code] } });
+    for (let count = 0; count < 4; count++)
+      assert.equal(codeOf(await vote(takeUser(), `junk-${count}`)), [403, 'proof_required']);
+    assert.is(forms.length, 4);
+  });
+}
+
+/* -------------------------------------------------------------- other rules */
 
 test('after three failures the verifier rests, then one request tries it', async () => {
   answer = () => ({ status: 500, text: '' });
@@ -267,6 +350,23 @@ test('where only suspicious votes need a proof, others need none', async () => {
   assert.is((await vote(suspect, undefined, 'bots/bot2')).status, 204);
   const [{ kind, id, origin = '' } = {} as VoteRequest] = seen;
   assert.equal([kind, id, /^\d{51,61}$/.test(origin)], ['bot', 'bot1', true]);
+});
+
+test('no proof is asked for where no vote counts', async () => {
+  await addBot(world.sql, 'pending', { type: 'pending' });
+  await addBot(world.sql, 'shunned', { vote_banned: true });
+  await addBot(world.sql, 'both', { type: 'pending', vote_banned: true });
+  await addUser(world.sql, 'mute', { vote_banned: true });
+  tokens.set('mute', await world.token('user', 'mute'));
+  for (const proof of [undefined, 'human', 'junk']) {
+    const user = takeUser();
+    assert.equal(codeOf(await vote(user, proof, 'bots/pending')), [409, 'not_votable']);
+    assert.equal(codeOf(await vote(user, proof, 'bots/shunned')), [403, 'entity_vote_banned']);
+    assert.equal(codeOf(await vote(user, proof, 'bots/both')), [403, 'entity_vote_banned']);
+    assert.equal(codeOf(await vote(user, proof, 'bots/unknown')), [404, 'not_found']);
+    assert.equal(codeOf(await vote('mute', proof)), [403, 'vote_banned']);
+  }
+  assert.equal(forms, []);
 });
 
 test('who must wait, and who votes for what is not there, is not asked for a proof', async () => {

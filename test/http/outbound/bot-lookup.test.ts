@@ -114,9 +114,8 @@ test('a closed port, a silent server and a missing setting are failures', async 
   const nowhere = await create({ serviceUrl: 'http://127.0.0.1:1/{id}' }).queryService(clientId);
   const off = await create({ serviceUrl: '' }).queryService(clientId);
 
-  assert.equal(silent, { kind: 'failed', message: 'did not answer' });
-  assert.equal(nowhere, { kind: 'failed', message: 'did not answer' });
-  assert.equal(off, { kind: 'failed', message: 'is not configured' });
+  const messages = [silent, nowhere, off].map((result) => result.kind === 'failed' && result.message);
+  assert.equal(messages, ['did not answer', 'did not answer', 'is not configured']);
 });
 
 test('simultaneous look-ups of one key share one request, and the answer is cached', async () => {

@@ -2,6 +2,7 @@
  * The client for services that the operator configured, against real HTTP servers on loopback that behave,
  * misbehave, and do not exist.
  */
+import { spawnSync } from 'node:child_process';
 import { createServer, type RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { Type } from 'typebox';
@@ -88,8 +89,8 @@ test('an answer that is not JSON, or does not match the schema, is malformed', a
 });
 
 test('an answer over the cap is not read further, compressed or not', async () => {
-  assert.equal(await ask('/endless'), { kind: 'malformed', reason: 'the answer is too large' });
-  assert.equal(await ask('/bomb'), { kind: 'malformed', reason: 'the answer is too large' });
+  for (const path of ['/endless', '/bomb'])
+    assert.equal(await ask(path), { kind: 'limited', reason: 'the answer is too large' });
   for (let wait = 0; closed === 0 && wait < 500; wait++) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -104,6 +105,21 @@ test('a service that never begins or never finishes its answer is unreachable', 
 test('a service that closes early, or does not exist, is unreachable', async () => {
   assert.is((await ask('/breaking')).kind, 'unreachable');
   assert.is((await ask('', { url: 'http://127.0.0.1:1/' })).kind, 'unreachable');
+});
+
+test('a process without a free descriptor is limited, and says nothing about the service', () => {
+  const script = `
+    import { openSync } from 'node:fs';
+    import { Type } from 'typebox';
+    import { fetchJson } from '${new URL('../../../http/outbound/fetch-json.ts', import.meta.url).href}';
+    const ask = () => fetchJson(Type.Any(), { url: '${base}/ok', timeLimitMs: 10_000, answerBytesMax: 99 });
+    try {
+      for (;;) openSync('/dev/null');
+    } catch {}
+    process.exitCode = (await ask()).kind === 'limited' ? 7 : 8;`;
+  const node = [process.execPath, ...process.execArgv, '--input-type=module', '-e', script];
+  const { status } = spawnSync('/bin/sh', ['-c', 'ulimit -n 60; exec "$@"', 'sh', ...node]);
+  assert.is(status, 7);
 });
 
 test.run();
