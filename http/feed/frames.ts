@@ -50,9 +50,20 @@ export const renderTotals = ({ ref, state }: WatchedView, nowMs: number): string
   );
 };
 
-/** Builds a message with the totals of an entity. `target` and `totals` are JSON text. */
-export const buildTotalsFrame = (target: string, version: string, totals: string): Frame =>
-  new Frame('totals', `{"target":${target},"version":"${version}","totals":${totals}}`);
+interface ShownTotals {
+  /** `bot/123` */
+  readonly key: string;
+  readonly generation: number;
+  readonly version: number;
+  /** JSON text. */
+  readonly totals: string;
+}
+
+/** Builds a message with the totals of an entity. */
+export const buildTotalsFrame = ({ key, generation, version, totals }: ShownTotals): Frame => {
+  const position = `"generation":${generation},"version":${version}`;
+  return new Frame('totals', `{"target":${JSON.stringify(key)},${position},"totals":${totals}}`);
+};
 
 /** Builds the message of one vote. `cursor` is its position in the log. */
 export const buildVoteFrame = (target: string, cursor: string, row: LogRow): Frame =>

@@ -77,7 +77,8 @@ export const FeedEvent = Type.Union(
       means: 'The numbers of an entity as they are now.',
       data: {
         target,
-        version: buildText('7.5123', 'Grows with every change.'),
+        generation: integer('Grows when versions begin again. Compare it first, then `version`.'),
+        version: integer('Grows with every change, within a generation. Equal when only `status` has aged.'),
         totals: FeedTotals,
       },
     }),
@@ -146,7 +147,8 @@ export const FeedEvent = Type.Union(
         event: 'totals',
         data: {
           target: 'server/1120439211',
-          version: '7.5123',
+          generation: 7,
+          version: 5_123,
           totals: { votes: 98, clicks: 15_988, unique_clicks: 9_120, invite_clicks: 310 },
         },
       },

@@ -223,8 +223,7 @@ const show = (
   if (totals === target.totals && !isRestarted) return;
   if (isRestarted) target.restarts += 1;
   target.totals = totals;
-  const version = `${target.generation}.${target.version}`;
-  target.frame = buildTotalsFrame(JSON.stringify(target.key), version, totals);
+  target.frame = buildTotalsFrame(target);
   target.nextFrameMs = feed.clock.monotonicMs() + frameMs;
   feed.announce(target);
 };

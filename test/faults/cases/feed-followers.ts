@@ -174,10 +174,11 @@ const takeTotals = (
   versions: Map<string, readonly number[]>,
   data: ReturnType<typeof JSON.parse>,
 ): void => {
-  const version: readonly number[] = data.version.split('.').map(Number);
+  const version: readonly number[] = [data.generation, data.version];
   const before = versions.get(data.target) ?? [0, 0];
   const isNewer = (version[0] ?? 0) - (before[0] ?? 0) || (version[1] ?? 0) - (before[1] ?? 0);
-  if (isNewer <= 0) state.faults.push(`${data.target}: version ${data.version} after ${before.join('.')}`);
+  if (isNewer <= 0)
+    state.faults.push(`${data.target}: version ${version.join('.')} after ${before.join('.')}`);
   versions.set(data.target, version);
   state.totals.set(data.target, data.totals);
 };
