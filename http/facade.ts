@@ -8,6 +8,7 @@ import { limits } from '../engine/limits.ts';
 import { createLimiter, type LimitSettings, type SharedRates } from './limits/limiter.ts';
 import type { DemoAccounts } from './openapi/docs-page.ts';
 import { buildDocsRoutes } from './openapi/docs-routes.ts';
+import { createFollower } from './request/changes.ts';
 import { compileRoute } from './request/check.ts';
 import { createDeadlines, type Deadlines, type DeadlineTimes } from './request/deadlines.ts';
 import { dispatch } from './request/dispatch.ts';
@@ -65,6 +66,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
   ]);
   const context: DispatchContext = {
     app: options.app,
+    followApp: createFollower(options.app),
     matcher,
     sessions: options.sessions,
     permissions: options.permissions,

@@ -31,7 +31,6 @@ import {
   toLinkPointers,
   toLinkRows,
 } from './shared/fields.ts';
-import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { plainText, platformId, platformIdOrEmpty } from './shared/patterns.ts';
 
 export const TransferParams = Type.Object({ uid: UserId, bid: BotId });
@@ -178,7 +177,7 @@ export const botEditRoutes = defineRoutes('Bots', [
       if (outcome.kind !== 'done') throw toBotError(outcome);
       app.catalogue.bots.drop(botId);
       app.sessions.forgetTarget('bot', botId);
-      await notifyAfterCommit(app.engine.deliverAdjustments('bot', botId));
+      await app.engine.deliverAdjustments('bot', botId);
       return noContent;
     },
   }),

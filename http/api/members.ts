@@ -35,7 +35,6 @@ import {
 import { parsePermissionIds, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags, LinksInput, toLinkRows } from './shared/fields.ts';
-import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 
 /** The kinds of entities on which a user can have permissions. */
@@ -293,7 +292,7 @@ export const deleteTeam = async (app: App, request: TeamRequest): Promise<Reply>
   if (outcome.kind !== 'done') throw toTeamError(outcome);
   app.catalogue.teams.drop(tid);
   app.sessions.forgetTarget('team', tid);
-  await notifyAfterCommit(app.engine.deliverAdjustments('team', tid));
+  await app.engine.deliverAdjustments('team', tid);
   return noContent;
 };
 

@@ -33,7 +33,6 @@ import { parsePage, replyPage, toUser } from './shared/convert.ts';
 import { buildObject, describe, describeObject } from './shared/example.ts';
 import { buildLine, buildProse, buildTags } from './shared/fields.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
-import { notifyAfterCommit } from './shared/notify-after-commit.ts';
 import { packUrl, plainText } from './shared/patterns.ts';
 
 export const OwnPackParams = Type.Object({ uid: UserId, id: PackUrl });
@@ -234,7 +233,7 @@ export const deletePack = async (app: App, params: { readonly uid: string; reado
   const request = toPackRequest(params);
   await app.engine.waitForFlush('pack', request.url);
   const reply = toPackReply(app, await app.catalogue.packs.edits.remove(request));
-  await notifyAfterCommit(app.engine.deliverAdjustments('pack', request.url));
+  await app.engine.deliverAdjustments('pack', request.url);
   return reply;
 };
 

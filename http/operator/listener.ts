@@ -13,6 +13,7 @@ import { DomainError } from '../../engine/errors.ts';
 import type { App } from '../app.ts';
 import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from '../facade.ts';
 import { createLimiter, defaultLimits } from '../limits/limiter.ts';
+import { createFollower } from '../request/changes.ts';
 import { usualBodyLimits } from '../request/check.ts';
 import { createDeadlines } from '../request/deadlines.ts';
 import { dispatch } from '../request/dispatch.ts';
@@ -66,6 +67,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
   const screenHost = createHostScreen(options.hosts);
   const context: DispatchContext = {
     app,
+    followApp: createFollower(app),
     matcher: compileRoutes(routes),
     sessions: { find: () => null },
     permissions: { findAccess: async () => null },

@@ -8,7 +8,6 @@ import type { Review } from '../../storage/catalogue/shared/listings.ts';
 import { type BotBody, createBot } from '../api/bot-edits.ts';
 import { deleteTeam } from '../api/members.ts';
 import { deletePack } from '../api/packs.ts';
-import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
 import type { Caller } from '../auth/auth.ts';
 import { createNotFoundError, createValidationError, requireFound } from '../response/errors.ts';
@@ -32,7 +31,7 @@ const replyChanged = async (
   change: string,
 ): Promise<Reply> => {
   if (!exists) throw createNotFoundError(kind);
-  await notifyAfterCommit(refreshListing(app, kind, id));
+  await refreshListing(app, kind, id);
   return replyMessage(`${kind} ${id} ${change}.`);
 };
 
@@ -100,7 +99,7 @@ export const removeListing = async (app: App, { kind, id }: ReviewedTarget): Pro
   if (!(await app.catalogue.operator.listings.remove({ kind, id }))) throw createNotFoundError(kind);
   dropProfile(app, kind, id);
   app.sessions.forgetTarget(kind, id);
-  await notifyAfterCommit(app.engine.deliverAdjustments(kind, id));
+  await app.engine.deliverAdjustments(kind, id);
   return replyMessage(`${kind} ${id} is deleted.`);
 };
 

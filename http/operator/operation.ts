@@ -105,9 +105,9 @@ const runAudited = async (
 
 /** The code of an error after which it is known what was done; `null` if that is not known. */
 const findRefusal = (error: unknown): ErrorCode | null => {
-  if (error instanceof DomainError) return error.code;
   const { code, context } = toDomainError(error);
-  return context.outcome === 'not_applied' ? code : null;
+  const { outcome } = context;
+  return outcome === 'not_applied' || (error instanceof DomainError && outcome === undefined) ? code : null;
 };
 
 const toPreviewReply = (preview: string | Reply): Reply =>

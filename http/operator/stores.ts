@@ -5,6 +5,7 @@
 import { type Static, Type } from 'typebox';
 import type { EntityKind } from '../../engine/ids.ts';
 import { TargetId, Text } from '../api/shared/common.ts';
+import { toUnknown } from '../request/changes.ts';
 import { usualBodyLimits } from '../request/check.ts';
 import { type Reply, replyMessage, replyOk } from '../response/reply.ts';
 import type { AnyRoute } from '../route.ts';
@@ -114,8 +115,13 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     callsOutbound: true,
     body: EndImportBody,
     handle: async ({ catalogue }, { body }) => {
-      await access.endImport();
-      await catalogue.operator.audit.end(body.import_id, body.outcome);
+      const end = () => catalogue.operator.audit.end(body.import_id, body.outcome);
+      await access
+        .endImport()
+        .then(end)
+        .catch((failure: unknown) => {
+          throw toUnknown(failure);
+        });
       return replyMessage('The import has ended.');
     },
   }),

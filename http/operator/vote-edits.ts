@@ -5,7 +5,6 @@
  * until the hot store has applied it.
  */
 import type { Target } from '../../engine/ids.ts';
-import { notifyAfterCommit } from '../api/shared/notify-after-commit.ts';
 import type { App } from '../app.ts';
 import { createNotFoundError, createValidationError, requireFound } from '../response/errors.ts';
 import { type Reply, replyMessage } from '../response/reply.ts';
@@ -16,7 +15,7 @@ export const voidVote = async (app: App, itag: string): Promise<Reply> => {
   const outcome = await app.catalogue.operator.votes.voidOne(itag);
   if (outcome.kind === 'unknown_vote') throw createNotFoundError('vote');
   if (outcome.kind !== 'voided') return replyMessage('This vote was already void.');
-  await notifyAfterCommit(app.engine.deliverAdjustments(outcome.target.kind, outcome.target.id));
+  await app.engine.deliverAdjustments(outcome.target.kind, outcome.target.id);
   return replyMessage(`The vote on ${outcome.target.kind} ${outcome.target.id} is void.`);
 };
 
@@ -34,7 +33,7 @@ export const resetListing = async (app: App, { kind, id }: Target, body: ResetBo
   await app.engine.waitForFlush(kind, id);
   const scope = requireFound(await votes.findIncarnation({ kind, id }), kind);
   await votes.reset({ scope, atMs, reason: 'operator' });
-  await notifyAfterCommit(app.engine.deliverAdjustments(kind, id));
+  await app.engine.deliverAdjustments(kind, id);
   return replyMessage(`The votes of ${kind} ${id} are void.`, {
     before: new Date(atMs).toISOString(),
   });

@@ -29,6 +29,8 @@ export interface GuardedCall {
 
 export interface DispatchContext {
   readonly app: App;
+  /** The same for one request that may change something (changes.ts). */
+  readonly followApp: () => App;
   readonly matcher: Matcher<CompiledRoute>;
   readonly sessions: Pick<SessionCache, 'find'>;
   readonly permissions: PermissionSource;

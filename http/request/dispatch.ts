@@ -153,9 +153,10 @@ const finishWait = (call: Call, reply: Reply): void => {
 };
 
 const runHandler = (call: Call): void => {
+  const { context } = call;
   const { route } = call.compiled as CompiledRoute;
   call.handlerStarted = true;
-  const result = route.handle(call.context.app, call);
+  const result = route.handle(route.method === 'GET' ? context.app : context.followApp(), call);
   if (!(result instanceof Promise)) {
     finish(call, result);
     return;

@@ -6,9 +6,10 @@
  * newest content, the first and the newest time, and the number of refusals. The table is therefore bounded
  * by the number of listings and votes.
  */
-import { StorageError } from '../../engine/errors.ts';
+import { changeOutcome, StorageError } from '../../engine/errors.ts';
 import type { DirtyEntity, FlushSink, OutboxVote } from '../../engine/ports.ts';
 import type { Queryable } from '../sql/client.ts';
+import { toStorageError } from '../sql/errors.ts';
 
 const reasonCharactersMax = 2_000;
 /** The refused part may be the name itself, and an index accepts no long values. */
@@ -64,7 +65,12 @@ export const retryDeadLetters = async (sql: Queryable, ledger: FlushSink): Promi
     select id, refusals, source, body, count(*) over ()::int as total from dead_letters
     order by newest_at, id limit ${retriedLettersMax}`;
   let stored = 0;
-  for (const letter of letters) if (await retryLetter(sql, ledger, letter)) stored++;
+  try {
+    for (const letter of letters) if (await retryLetter(sql, ledger, letter)) stored++;
+  } catch (error) {
+    // A letter is a flush and a statement, and earlier letters are done.
+    throw changeOutcome(toStorageError('failures.retryDeadLetters', error), 'unknown');
+  }
   const total = letters[0]?.total ?? 0;
   return { stored, refused: letters.length - stored, left: total - letters.length };
 };
