@@ -10,8 +10,8 @@ import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/te
 import { isPremium } from '../api/shared/convert.ts';
 import { formatNumber, toListedBot, toListedServer, toListingPath, toPackPath } from './entities.ts';
 import type { Fact, Listing } from './listing-html.ts';
-import { renderUserText } from './markdown.ts';
-import { type Html, type HtmlValue, render, renderSlot } from './site.ts';
+import { Html, type HtmlValue, render, renderSlot } from './site.ts';
+import { renderUserText } from './user-text.ts';
 
 export interface DescribedListing {
   readonly listing: Listing;
@@ -33,7 +33,8 @@ const renderLive = (name: string): Html => render`<span data-live="${name}">${re
 const readName = (person: PersonRow | null, id: string): string =>
   person?.display_name || person?.username || id;
 
-const toAbout = (long: string): Html | null => (long.trim() === '' ? null : renderUserText(long));
+const toAbout = (long: string): Html | null =>
+  long.trim() === '' ? null : new Html(renderUserText(long).html);
 
 const computeUntilMs = ({ premium_until }: Pick<ListingProfile, 'premium_until'>, nowMs: number): number => {
   const untilMs = premium_until?.getTime() ?? 0;

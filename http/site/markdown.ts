@@ -1,20 +1,17 @@
 /**
- * Markdown as HTML: what users wrote about their listings, and the guides of docs/.
+ * Markdown as HTML: the parser, for what users wrote (user-text.ts), and the guides of docs/.
  *
- * HTML inside Markdown is shown as text. In users' text only links to https, http and mailto addresses are
- * links, search engines are asked not to follow them, and a picture becomes a link, so that a page loads
- * nothing from other servers. The library is loaded with the first text.
+ * HTML inside Markdown is shown as text. The library is loaded with the first text.
  */
 import { createRequire } from 'node:module';
 import type { MarkdownIt as Parser } from 'markdown-it';
-import { Html, removeControls } from './site.ts';
+import { Html } from './site.ts';
 
 const require = createRequire(import.meta.url);
-const userLink = /^(https?:\/\/|mailto:)/i;
 const headingLevelMax = 6;
 
 /** Creates a parser that lowers all headings by `sinkBy` levels, below those of the page. */
-const createParser = (options: {
+export const createParser = (options: {
   readonly breaks: boolean;
   readonly linkify: boolean;
   readonly sinkBy: number;
@@ -32,27 +29,6 @@ const createParser = (options: {
     };
   }
   return parser;
-};
-
-const createUserParser = (): Parser => {
-  const parser = createParser({ breaks: true, linkify: true, sinkBy: 2 });
-  parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
-  parser.disable('image');
-  parser.validateLink = (url) => userLink.test(url.trim());
-  parser.renderer.rules.link_open = (...args) => {
-    const [tokens, index, settings, , self] = args;
-    tokens[index]?.attrSet('rel', 'nofollow ugc noopener');
-    return self.renderToken(tokens, index, settings);
-  };
-  return parser;
-};
-
-let userParser: Parser | null = null;
-
-/** Renders what a user wrote, for a page whose own headings end at the second level. */
-export const renderUserText = (text: string): Html => {
-  userParser ??= createUserParser();
-  return new Html(userParser.render(removeControls(text)));
 };
 
 /** A heading of the second level; `id` is the anchor that GitHub gives it as well. */
