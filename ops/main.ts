@@ -4,6 +4,8 @@
  */
 import { startSqlThread } from '../storage/embedded/sql-thread.ts';
 
+// All files that it creates are for its user alone. It counts for all threads and processes started here.
+process.umask(0o077);
 const { REDIS_URL: redis = '', DATABASE_URL: database = '' } = process.env;
 const sqlThread = redis === '' && database === '' ? startSqlThread() : undefined;
 const { runProgram } = await import('./program.ts');

@@ -282,6 +282,8 @@ const runProgram = async (signal: AbortSignal): Promise<number> => {
 };
 
 if (import.meta.main) {
+  // All files that it creates are for its user alone.
+  process.umask(0o077);
   const stop = new AbortController();
   // The first signal lets the current step finish; the second exits at once, which the stores survive.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -42,6 +42,7 @@ interface Nodefs {
     rename(node: FileNode, parent: FileNode, name: string): void;
     unlink(parent: FileNode, name: string): void;
     rmdir(parent: FileNode, name: string): void;
+    setattr(node: FileNode, attributes: { readonly mode?: number }): void;
   };
   readonly stream_ops: {
     write(stream: Stream, bytes: Uint8Array, offset: number, length: number, position: number): number;
@@ -288,7 +289,7 @@ const wrapStreams = (state: SyncState, nodefs: Nodefs): void => {
 
 const wrapNames = (state: SyncState, { FS }: Module): void => {
   const nodefs = FS.filesystems.NODEFS;
-  const { mknod, rename, unlink, rmdir } = nodefs.node_ops;
+  const { mknod, rename, unlink, rmdir, setattr } = nodefs.node_ops;
   const noteFolder = (folder: FileNode): void => noteChangedFolder(state, nodefs.realPath(folder));
   /** Postgres logs that it could not remove a file of the log, and tries again at the next checkpoint. */
   const assertUnneeded = (parent: FileNode, name: string): void => {
@@ -317,6 +318,9 @@ const wrapNames = (state: SyncState, { FS }: Module): void => {
       rmdir(parent, name);
       forgetFolder(state, join(nodefs.realPath(parent), name));
     },
+    // Emscripten sets the mode of each file that it creates, whatever the umask: for the owner alone.
+    setattr: (node, { mode, ...rest }) =>
+      setattr(node, mode === undefined ? rest : { ...rest, mode: mode & ~0o077 }),
   } satisfies Nodefs['node_ops']);
 };
 
