@@ -204,6 +204,10 @@ export class Call implements ExchangeOwner, DeadlineWaiter {
     this.#goneListener?.();
   }
 
+  onLate(): void {
+    this.exchange.keepOpen();
+  }
+
   onExpired(during: 'reading' | 'working'): void {
     this.isWaiting = false;
     this.events.onExpired(this, during);

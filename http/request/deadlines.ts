@@ -2,9 +2,10 @@
  * Deadlines for every request that waits, because uWebSockets.js has no timeout once a request is read. One
  * sweep checks the oldest waiters, and runs again while anything waits; there is no timer per request.
  *
- * There are four queues in order of entry, each with one constant time limit, so the sweep checks only their
- * heads: `reading` (the body is still arriving), `working` (waiting for a store), `outbound` (waiting for an
- * external service) and `listening` (waiting for something to happen). A waiter is in at most one of them.
+ * There are five queues in order of entry, each with one constant time limit, so the sweep checks only their
+ * heads: `reading` (the body is still arriving), then `late` (it has been for long), `working` (waiting for
+ * a store), `outbound` (waiting for an external service) and `listening` (waiting for something to happen).
+ * A waiter is in at most one of them.
  */
 import type { Clock } from '../../engine/ports.ts';
 
@@ -15,6 +16,8 @@ export interface DeadlineWaiter {
   queue: WaitQueue | null;
   previous: DeadlineWaiter | null;
   next: DeadlineWaiter | null;
+  /** Its body is still arriving after `lateShare` of the time. Must not throw. */
+  onLate(): void;
   /** The deadline has passed. Must answer the request and must not throw. */
   onExpired(during: 'reading' | 'working'): void;
 }
@@ -26,6 +29,12 @@ export interface DeadlineTimes {
   readonly listeningMs: number;
   readonly sweepMs: number;
 }
+
+/**
+ * 2.5 of 10 s. uWebSockets.js closes a connection whose body is slow 8 to 12 s after its head, or after
+ * `onLate`: so `onLate` comes in time even after two waits of `workingMs`, and lasts to the deadline.
+ */
+const lateShare = 0.25;
 
 /** An intrusive doubly linked list in order of entry: a `Set` would allocate an entry per request. */
 export interface WaitQueue {
@@ -66,25 +75,39 @@ const expireHeads = (queue: WaitQueue, beforeMs: number, during: 'reading' | 'wo
   }
 };
 
+/** Moves those that wait since before `beforeMs`. They keep their time of entry, and so their order. */
+const moveHeads = (from: WaitQueue, to: WaitQueue, beforeMs: number): void => {
+  let { first } = from;
+  while (first !== null && first.waitingSinceMs <= beforeMs) {
+    remove(first);
+    append(to, first);
+    first.onLate();
+    first = from.first;
+  }
+};
+
 const createWaitQueue = (): WaitQueue => ({ first: null, last: null, size: 0 });
 
 /** Sweeps while anything waits, until `close`. */
 export const createDeadlines = (clock: Clock, times: DeadlineTimes) => {
   const reading = createWaitQueue();
+  const late = createWaitQueue();
   const working = createWaitQueue();
   const outbound = createWaitQueue();
   const listening = createWaitQueue();
   let sweeping = false;
   let closed = false;
   let cancel = (): void => {};
-  const countWaiting = (): number => reading.size + working.size + outbound.size + listening.size;
+  const queues = [reading, late, working, outbound, listening];
+  const countWaiting = (): number => queues.reduce((sum, { size }) => sum + size, 0);
   const scheduleSweep = (): void => {
     sweeping = !closed && countWaiting() > 0;
     if (sweeping) cancel = clock.after(times.sweepMs, sweep);
   };
   const sweep = (): void => {
     const nowMs = clock.monotonicMs();
-    expireHeads(reading, nowMs - times.readingMs, 'reading');
+    moveHeads(reading, late, nowMs - lateShare * times.readingMs);
+    expireHeads(late, nowMs - times.readingMs, 'reading');
     expireHeads(working, nowMs - times.workingMs, 'working');
     expireHeads(outbound, nowMs - times.outboundMs, 'working');
     expireHeads(listening, nowMs - times.listeningMs, 'working');

@@ -57,6 +57,8 @@ export interface Exchange {
   collectBody(bytesMax: number, owner: ExchangeOwner): void;
   /** Sets who is notified when the client disconnects. */
   setOwner(owner: ExchangeOwner): void;
+  /** The connection stays open for 8 s more at least, although nothing or little of the body arrives. */
+  keepOpen(): void;
   send(reply: WireReply): void;
   /** Closes the connection without a response. */
   destroy(): void;

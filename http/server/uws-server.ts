@@ -203,6 +203,13 @@ class UwsExchange implements Exchange {
     else this.#owner?.onBody(text, fault);
   }
 
+  /** uWebSockets.js closes it 8 to 12 s after the head or this call, unless 16 KiB a second arrive. */
+  keepOpen(): void {
+    if (this.#aborted) return;
+    this.#response.pause(); // Else `resume` would break the connection.
+    this.#response.resume();
+  }
+
   send(reply: WireReply): void {
     if (!this.open) return;
     this.open = false;

@@ -42,6 +42,7 @@ const newWaiter = (expired: string[], name: string): DeadlineWaiter => ({
   queue: null,
   previous: null,
   next: null,
+  onLate: () => {},
   onExpired: (during) => void expired.push(`${name} ${during}`),
 });
 
@@ -86,6 +87,26 @@ test('each waiter expires once at its own deadline, and none that finished or ch
     }),
     { numRuns: 300 },
   );
+});
+
+test('of a body that is still arriving after a quarter of the time it is said once', () => {
+  const { clock, step } = steppedClock();
+  const deadlines = createDeadlines(clock, times);
+  const events: string[] = [];
+  const add = (name: string): DeadlineWaiter => ({
+    ...newWaiter([], name),
+    onLate: () => void events.push(`${clock.monotonicMs()}: ${name} is late`),
+    onExpired: (during) => void events.push(`${clock.monotonicMs()}: ${name} ${during}`),
+  });
+  const [slow, quick, worker] = [add('slow'), add('quick'), add('worker')];
+  deadlines.startReading(slow);
+  deadlines.startReading(quick);
+  deadlines.startOutbound(worker);
+  for (let count = 0; count < 60; count++) {
+    step();
+    if (count === 5) deadlines.finish(quick);
+  }
+  assert.equal(events, ['8: slow is late', '30: slow reading', '50: worker working']);
 });
 
 test('no timer runs while nothing waits', () => {
