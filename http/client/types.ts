@@ -666,11 +666,14 @@ export interface ListWebhooksReplyWebhook {
   readonly created_at: string;
   /** When a delivery last succeeded; `null`: never. */
   readonly last_delivered_at: string | null;
-  /** When the first of the failures in a row happened; `null`: the last attempt succeeded. */
+  /**
+   * When the failures in a row began, without the time in which this server sent nothing; `null`: the
+   * last attempt succeeded.
+   */
   readonly failing_since: string | null;
   /** Deliveries that wait, up to 10,000. */
   readonly pending: number;
-  /** When the first of them is tried; `null`: none waits. */
+  /** When the first of them is tried; `null`: none is. */
   readonly next_attempt_at: string | null;
   /** The newest attempt; `null`: none yet. */
   readonly last_attempt: ListWebhooksReplyWebhookLastAttempt | null;
@@ -741,7 +744,7 @@ export interface ListWebhookDeliveriesReplyResult {
   readonly state: string;
   /** When the delivery was written. */
   readonly created_at: string;
-  /** When it is tried next; `null`: not again. */
+  /** When it is tried next; `null`: not again, or not while the webhook is disabled. */
   readonly next_attempt_at: string | null;
   /** The newest 16, oldest first. */
   readonly attempts: readonly ListWebhooksReplyWebhookLastAttempt[];

@@ -302,7 +302,7 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'one sender per endpoint',
     file: 'storage/catalogue/webhooks/leases.ts',
-    find: `due_at_ms <= \${nowMs} and \${buildLeaseOver(sql, lapsePausesMs)}`,
+    find: `due_at_ms <= \${nowMs} and \${buildLeaseOver(sql, lapsePauseMs)}`,
     replace: `due_at_ms <= \${nowMs}`,
     killers: ['test/storage/ledger/ledger.test.ts'],
     why: 'every node would send the same deliveries',

@@ -118,10 +118,11 @@ const shownFields = {
   last_delivered_at: toNullable(Timestamp, 'When a delivery last succeeded; `null`: never.'),
   failing_since: toNullable(
     Timestamp,
-    'When the first of the failures in a row happened; `null`: the last attempt succeeded.',
+    'When the failures in a row began, without the time in which this server sent nothing; `null`: the last ' +
+      'attempt succeeded.',
   ),
   pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait, up to 10,000.' }),
-  next_attempt_at: toNullable(Timestamp, 'When the first of them is tried; `null`: none waits.'),
+  next_attempt_at: toNullable(Timestamp, 'When the first of them is tried; `null`: none is.'),
   last_attempt: toNullable(Attempt, 'The newest attempt; `null`: none yet.'),
   secret_hint: buildText('whsec_…a1b2', 'The end of the secret, to recognise it by.'),
 };
@@ -235,7 +236,10 @@ export const Delivery = buildObject(
     ),
     state: buildText('delivered', '`pending`, `delivered`, or `expired`: it is not tried again.'),
     created_at: describe(Timestamp, 'When the delivery was written.'),
-    next_attempt_at: toNullable(Timestamp, 'When it is tried next; `null`: not again.'),
+    next_attempt_at: toNullable(
+      Timestamp,
+      'When it is tried next; `null`: not again, or not while the webhook is disabled.',
+    ),
     attempts: Type.Array(Attempt, { description: 'The newest 16, oldest first.' }),
   },
   {

@@ -6,12 +6,13 @@ import type {
   DeliveryRow,
   ReplayRange,
 } from '../../../storage/catalogue/webhooks/deliveries.ts';
+import type { SealedEndpoint } from '../../../storage/catalogue/webhooks/endpoints.ts';
 import type { App } from '../../app.ts';
 import { toEventId, toEventType } from '../../outbound/webhooks/stored-event.ts';
 import { createLimitError, createValidationError } from '../../response/errors.ts';
 import { noContent, type Reply, replyOk, toTimestamp } from '../../response/reply.ts';
 import type { DeliveriesQuery, Delivery, ReplayBody } from './schema.ts';
-import { findWebhook, type WebhookPath } from './webhooks.ts';
+import { findWebhook, toNextAttempt, type WebhookPath } from './webhooks.ts';
 
 const limitDefault = 50;
 
@@ -30,16 +31,16 @@ const parseCursor = (text: string | undefined): DeliveryRange['before'] => {
   throw createValidationError('query', { '/after': 'must be `next` of an earlier reply of this path' });
 };
 
-const toDelivery = (row: DeliveryRow, endpointId: string): Delivery => {
+const toDelivery = (app: App, endpoint: SealedEndpoint, row: DeliveryRow): Delivery => {
   const waits = row.state === states.indexOf('pending') || row.replay;
   return {
-    id: row.source === null ? null : toEventId(row.source, endpointId),
+    id: row.source === null ? null : toEventId(row.source, endpoint.id),
     type: toEventType(row.kind),
     number: row.number,
     target: row.target_type === null ? null : { type: row.target_type, id: row.target_id ?? '' },
     state: states[row.state] ?? 'expired',
     created_at: toTimestamp(row.created_at),
-    next_attempt_at: waits ? toTimestamp(new Date(Math.max(row.next_at_ms, row.created_at.getTime()))) : null,
+    next_attempt_at: waits ? toNextAttempt(app, endpoint, row.next_at_ms) : null,
     attempts: [...row.attempts],
   };
 };
@@ -56,7 +57,7 @@ export const showDeliveries = async (
   const rows = await app.catalogue.webhooks.deliveries(endpoint, range);
   const last = rows.length === limit ? rows.at(-1) : undefined;
   return replyOk({
-    results: rows.map((row) => toDelivery(row, endpoint.id)),
+    results: rows.map((row) => toDelivery(app, endpoint, row)),
     next: last === undefined ? null : `${last.place}.${last.kind}`,
   });
 };

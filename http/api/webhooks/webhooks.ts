@@ -67,22 +67,25 @@ export const findWebhook = async (app: App, { target, webhookId }: WebhookPath):
 /** Whether it is a former owner's webhook, which the present owner may use only at another address. */
 const isTransferred = ({ disabled_reason: reason }: EndpointRow): boolean => reason === 'transferred';
 
-const toWebhook = (row: EndpointRow) =>
+const toWebhook = (app: App, row: EndpointRow) =>
   showRow(Webhook, row, {
     url: isTransferred(row) ? `${new URL(row.url).origin}/…` : row.url,
     failing_since: row.failing_since_ms === 0 ? null : toTimestamp(new Date(row.failing_since_ms)),
-    next_attempt_at: row.pending === 0 ? null : toNextAttempt(row),
+    next_attempt_at: row.pending === 0 ? null : toNextAttempt(app, row),
   });
 
-/** Shows a due time. Before the first attempt that may be the time of the vote, or 0. */
-const toNextAttempt = ({ due_at_ms: dueMs, created_at: createdAt }: EndpointRow): string | null =>
-  dueMs === null ? null : toTimestamp(new Date(Math.max(dueMs, createdAt.getTime())));
+/** Shows when it is tried next, or a delivery of it that waits longer: at once for what is due. */
+export const toNextAttempt = (
+  { clock }: App,
+  { due_at_ms: dueMs }: Pick<EndpointRow, 'due_at_ms'>,
+  nextAtMs = 0,
+): string | null => (dueMs === null ? null : toTimestamp(new Date(Math.max(dueMs, nextAtMs, clock.nowMs()))));
 
 /** `GET …/webhooks`. */
 export const showWebhooks = async (app: App, target: Target): Promise<Reply> => {
   requireWebhooks(app);
   const rows = await app.catalogue.webhooks.list(target);
-  return replyOk({ webhooks: rows.map(toWebhook) });
+  return replyOk({ webhooks: rows.map((row) => toWebhook(app, row)) });
 };
 
 /** Throws `validation_failed` for a secret that cannot sign. */
@@ -153,7 +156,10 @@ export const createWebhook = async (
   if (outcome === 'limit_reached')
     throw createLimitError(`An entity has at most ${max} webhooks. Delete one first.`, max);
   app.webhooks.onEdited();
-  const created: WebhookCreated = { ...toWebhook(await findWebhook(app, { target, webhookId: id })), secret };
+  const created: WebhookCreated = {
+    ...toWebhook(app, await findWebhook(app, { target, webhookId: id })),
+    secret,
+  };
   return replyCreated(created);
 };
 

@@ -7,12 +7,16 @@
  * - *When*: after each flush of this node that wrote deliveries, and once a second, for deliveries of other
  *   nodes and for repeats.
  * - *Leases* are renewed while their endpoints are served. The lease of a node that dies runs out; the next
- *   node sends again what was not recorded. It begins with the oldest delivery alone, and records that
- *   attempt before it sends.
+ *   node sends again what was not recorded. It may have ended that node, so it is sent *carefully*: attempts
+ *   are recorded before they are made, so the next death delays these alone; those that another death has
+ *   delayed come last, one at a time.
+ * - *What befalls a node* is no failure of a receiver: outcomes wait until SQL takes them, and an attempt that
+ *   this node could not make, or slept through, is made again.
  *
  * Created by the composition root. stored-event.ts builds what is sent, health.ts judges the outcomes.
  */
 import type { VoteWindows } from '../../../engine/entity/items.ts';
+import { isStoreAway, toError } from '../../../engine/errors.ts';
 import type { Target } from '../../../engine/ids.ts';
 import type { Clock } from '../../../engine/ports.ts';
 import type {
@@ -20,19 +24,13 @@ import type {
   DueDelivery,
   Lease,
   LeasedEndpoint,
+  PageResult,
   WebhookQueue,
 } from '../../../storage/catalogue/webhooks/queue.ts';
 import type { SecretBox } from '../../../storage/catalogue/webhooks/secrets.ts';
 import type { WebhookMeters } from '../../telemetry/counts.ts';
 import { type OpenedSecrets, openSecrets, toWebhookBody, toWebhookHeaders } from './formats.ts';
-import {
-  type Attempted,
-  computePauseMs,
-  decideVerdict,
-  hasFailedTooLong,
-  lapsePausesMs,
-  triesMax,
-} from './health.ts';
+import { type Attempted, computePauseMs, decideVerdict, triesMax } from './health.ts';
 import type { WebhookConnection, WebhookSender } from './send.ts';
 import { toWebhookEvent, type WebhookFormat } from './stored-event.ts';
 import type { VoteTraces } from './traces.ts';
@@ -65,6 +63,8 @@ export const webhookLimits = {
   /** Another node takes over when a lease was not renewed for so long. */
   leaseMs: 8_000,
   renewMs: 2_500,
+  /** It waits so long at most after that. */
+  lapsePauseMs: 5_000,
   /** No page begins later than this in a lease, so that others get the place. */
   serveMs: 30_000,
   /** The pause before an endpoint is served again after a failure of SQL. */
@@ -132,8 +132,8 @@ const takeWhileDue = async (state: DispatcherState): Promise<void> => {
     state.lookAgain = false;
     const nowMs = state.clock.nowMs();
     const unprovenLimit = webhookLimits.unprovenMax - state.unproven;
-    const { leaseMs } = webhookLimits;
-    const leases = await state.queue.take({ nowMs, leaseMs, limit, unprovenLimit, lapsePausesMs });
+    const { leaseMs, lapsePauseMs } = webhookLimits;
+    const leases = await state.queue.take({ nowMs, leaseMs, limit, unprovenLimit, lapsePauseMs });
     for (const lease of leases) startServing(state, lease);
     if (leases.length === limit) state.lookAgain = true;
   }
@@ -193,11 +193,13 @@ interface OpenConnection {
 const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
   const untilMs = state.clock.monotonicMs() + webhookLimits.serveMs;
   let open: OpenConnection | null = null;
-  let limit: number = lease.lapsed ? 1 : webhookLimits.requestsMax;
-  let isFirst = true;
+  let limit: number = webhookLimits.requestsMax;
+  // As many as the dead node may have been sending.
+  let careful: number = lease.lapsed ? webhookLimits.pageMax : 0;
   try {
     for (;;) {
-      const page = await state.queue.readPage(lease, { nowMs: state.clock.nowMs(), limit });
+      if (careful > 0) limit = webhookLimits.pageMax;
+      let page = await state.queue.readPage(lease, { nowMs: state.clock.nowMs(), limit });
       if (page === null) return;
       if (page.deliveries.length === 0) {
         if (await state.queue.release(lease, page.endpoint.signal)) return;
@@ -207,8 +209,11 @@ const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
         await state.queue.hand(lease, state.clock.nowMs());
         return;
       }
-      if (isFirst && lease.lapsed && !(await beginCarefully(state, lease, page))) return;
-      isFirst = false;
+      if (careful > 0 || page.deliveries.some(({ begun }) => begun)) {
+        page = { ...page, deliveries: await beginCarefully(state, lease, page.deliveries) };
+        limit = page.deliveries.length;
+        careful -= limit;
+      }
       open = openConnection(state, page.endpoint.url, open);
       const sent = await sendPage(state, lease, { page, limit, connection: open.connection });
       if (sent === 'ended') return;
@@ -222,24 +227,23 @@ const serve = async (state: DispatcherState, lease: Lease): Promise<void> => {
 };
 
 /**
- * Records an attempt before it is made, because the delivery may have crashed the node that sent it last. If
- * this node crashes as well, the next one waits longer. Resolves to false if the endpoint gets disabled.
+ * Records attempts before they are made, because one of the deliveries may have ended the node that sent it
+ * last. Should this node end as well, these alone wait. Resolves to what is to be sent now: those that were
+ * not begun before, else one.
  */
 const beginCarefully = async (
   state: DispatcherState,
   lease: Lease,
-  { endpoint, deliveries }: DeliveryPage,
-): Promise<boolean> => {
-  const nowMs = state.clock.nowMs();
-  if (hasFailedTooLong(endpoint, { nowMs, disableDays: state.disableDays })) {
-    await disable(state, lease, { endpoint, reason: 'failing' });
-    return false;
-  }
-  for (const delivery of deliveries) {
-    const nextAtMs = nowMs + computePauseMs(delivery.tries, Math.random);
-    await state.queue.begin(lease, { delivery, nextAtMs, triesMax });
-  }
-  return true;
+  deliveries: readonly DueDelivery[],
+): Promise<readonly DueDelivery[]> => {
+  const fresh = deliveries.filter(({ begun }) => !begun).slice(0, webhookLimits.requestsMax);
+  const chosen = fresh.length > 0 ? fresh : deliveries.slice(0, 1);
+  const attempts = chosen.map(({ place, kind, tries, replay }) => {
+    const nextAtMs = state.clock.nowMs() + computePauseMs(tries, Math.random);
+    return { place, kind, replay: replay ? (1 as const) : (0 as const), nextAtMs };
+  });
+  await state.queue.begin(lease, { attempts, triesMax });
+  return chosen;
 };
 
 /** Disables the endpoint and ends the lease. An endpoint that was edited meanwhile stays enabled. */
@@ -295,13 +299,28 @@ const sendPage = async (state: DispatcherState, lease: Lease, { page, limit, con
   const context = { nowMs, chance: Math.random, disableDays: state.disableDays };
   const { results, health, disabledReason } = decideVerdict(endpoint, attempts, context);
   const isLast = deliveries.length < limit && attempts.length === deliveries.length;
-  const ended = await state.queue.record(lease, { endpoint, results, health, nowMs, isLast });
+  const ended = await recordPage(state, lease, { endpoint, results, health, nowMs, isLast });
   if (disabledReason !== '') {
     await disable(state, lease, { endpoint, reason: disabledReason });
     return 'ended';
   }
   if (ended) return 'ended';
+  const own = sent.find((one) => !attempts.includes(one));
+  if (own !== undefined && !state.closing) throw new Error(own.outcome?.detail);
   return attempts.some(hasFailed) ? 'failed' : 'delivered';
+};
+
+/** Waits for SQL while it is away: the outcomes are known, so nothing is sent again for its sake. */
+const recordPage = async (state: DispatcherState, lease: Lease, page: PageResult): Promise<boolean> => {
+  for (;;) {
+    try {
+      return await state.queue.record(lease, page);
+    } catch (error) {
+      if (!isStoreAway(error) || state.closing) throw error;
+      state.onFailure(toError(error));
+      await pause(state, webhookLimits.renewMs);
+    }
+  }
 };
 
 const hasFailed = ({ outcome }: Attempted): boolean => outcome !== null && outcome.error !== '';

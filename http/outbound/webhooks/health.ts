@@ -33,8 +33,6 @@ const pausesMs = [
   24 * hourMs,
 ] as const;
 export const triesMax = pausesMs.length + 1;
-/** Pauses after attempts without a recorded outcome (the node died or SQL was away), by failures in a row. */
-export const lapsePausesMs: readonly number[] = pausesMs;
 const retryAfterMaxMs = dayMs;
 /** Pauses vary by a fifth, so that deliveries that failed together are not repeated together. */
 const jitter = 0.2;
@@ -129,14 +127,9 @@ const findDisabledReason = (
   // The requests of a page share one judgement of the address.
   const isRefused = counted.some(({ outcome }) => outcome?.error === 'address_refused');
   if (isRefused && endpoint.failures > 0) return 'address_refused';
-  return hasFailedTooLong(health, context) ? 'failing' : '';
+  const failingMs = health.failures < failingFrom ? 0 : context.nowMs - health.failingSinceMs;
+  return failingMs >= context.disableDays * dayMs ? 'failing' : '';
 };
-
-/** Whether the endpoint has failed for so long that it is to be disabled as `failing`. */
-export const hasFailedTooLong = (
-  { failures, failingSinceMs }: Pick<EndpointHealth, 'failures' | 'failingSinceMs'>,
-  { nowMs, disableDays }: Pick<JudgeContext, 'nowMs' | 'disableDays'>,
-): boolean => failures >= failingFrom && nowMs - failingSinceMs >= disableDays * dayMs;
 
 /** Judges the outcomes of one page of deliveries. */
 export const decideVerdict = (

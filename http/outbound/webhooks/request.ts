@@ -18,7 +18,7 @@ import { parseRetryAfterMs } from '../retry-after.ts';
  * - `tls`: the handshake failed, or the certificate is not valid for this host;
  * - `connection`: no connection, or one that ended before an answer;
  * - `answer_invalid`: what arrived is not HTTP;
- * - `closed`: this node ended the attempt, which says nothing about the receiver.
+ * - `closed`: this node ended the attempt, or could not make it, which says nothing about the receiver.
  */
 export type WebhookError =
   | ''
@@ -171,10 +171,13 @@ export const toUnanswered = ({ error, detail }: WebhookFailure): WebhookAnswer =
   retryAfterMs: undefined,
 });
 
+/** What this machine lacks. */
+const ownCodes = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 const tlsCodes = /CERT|SSL|TLS|EPROTO|UNABLE_TO|HOSTNAME|_CA$/;
 
 /** What an error says of the attempt. Those of several addresses come together, without a message. */
 export const classify = ({ name, code = '', message }: NodeJS.ErrnoException): WebhookFailure => {
+  if (ownCodes.has(code)) return { error: 'closed', detail: `This server cannot connect (${code}).` };
   if (name === 'HTTPParserError')
     return { error: 'answer_invalid', detail: `The answer is not HTTP: ${message}.` };
   if (tlsCodes.test(code)) return { error: 'tls', detail: `The TLS connection failed: ${message}` };

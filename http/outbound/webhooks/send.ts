@@ -158,11 +158,17 @@ interface Message {
 }
 
 const closedFailure: WebhookFailure = { error: 'closed', detail: 'This server ended the attempt.' };
+/** A timer that is later than this: the process stood still, so the answer may be there unread. */
+const lateMs = 1_000;
+const stalledFailure: WebhookFailure = { error: 'closed', detail: 'This server stood still meanwhile.' };
 
 const post = async (state: ConnectionState, message: Message): Promise<WebhookOutcome> => {
   const startedMs = performance.now();
   const attempt: WebhookAttempt = { failure: null, stop: () => {} };
-  const timer = setTimeout(() => endAttempt(attempt, toTimeout(state.pool)), state.pool.timeoutMs);
+  const { pool } = state;
+  const isLate = (): boolean => performance.now() - startedMs > pool.timeoutMs + lateMs;
+  const end = (): void => endAttempt(attempt, isLate() ? stalledFailure : toTimeout(pool));
+  const timer = setTimeout(end, pool.timeoutMs);
   state.attempts.add(attempt);
   try {
     const answer = await runAttempt(state, message, attempt);

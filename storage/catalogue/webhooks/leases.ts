@@ -2,11 +2,11 @@
  * Leases of webhook endpoints: a sender renews its own while it lives, and soon after its death another node
  * takes over.
  *
- * A lease is also the record of an attempt before it connects. One that ended without its sender counts as a
- * failure, and the endpoint waits longer each time, so a delivery that ends its node does not end one node
- * after the other. Leases are by SQL's clock, other times are the node's, ms.
+ * A lease that ended without its sender says nothing about the receiver. Its next sender is told, and sends
+ * carefully: an attempt is recorded before it is made, so a delivery that ends its node waits longer each
+ * time, and it alone. Leases are by SQL's clock, other times are the node's, ms.
  */
-import { buildRows, formatNumbers, type Queryable } from '../../sql/client.ts';
+import { buildRows, type Queryable } from '../../sql/client.ts';
 import { asStorage } from '../../sql/errors.ts';
 import { hasRow } from '../../sql/rows.ts';
 import { buildSends } from './endpoints.ts';
@@ -26,35 +26,36 @@ export interface LeaseRequest {
   readonly limit: number;
   readonly unprovenLimit: number;
   /**
-   * How long an endpoint waits whose lease was not released, by its failures in a row. A fifth of that at
-   * least: it varies, so that the endpoints of a dead node are not all taken again at once.
+   * How long an endpoint waits at most whose lease was not released, and a fifth of that at least: it varies,
+   * so that the endpoints of a dead node are not all taken again at once.
    */
-  readonly lapsePausesMs: readonly number[];
+  readonly lapsePauseMs: number;
 }
 export interface BegunAttempt {
-  readonly delivery: { readonly place: number; readonly kind: number; readonly replay: boolean };
+  readonly place: number;
+  readonly kind: number;
+  /** 1: sent once more on request, which leaves tries and due time alone. */
+  readonly replay: 0 | 1;
   readonly nextAtMs: number;
-  readonly triesMax: number;
 }
 
 const buildSqlNow = (sql: Queryable) => sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 /** Builds the condition that a lease is over. A released one ends at 0, so it causes no wait. */
-const buildLeaseOver = (sql: Queryable, lapsePausesMs: readonly number[]) => {
-  const last = lapsePausesMs.length - 1;
-  return sql`lease_until_ms + (${formatNumbers(lapsePausesMs)}::bigint[])[least(failures, ${last}::int) + 1]
-    * (200 + abs(hashtext(id::text || lease_number) % 800)) / 1000 <= ${buildSqlNow(sql)}`;
-};
+const buildLeaseOver = (sql: Queryable, lapsePauseMs: number) => sql`
+  lease_until_ms + ${lapsePauseMs}::bigint * (200 + abs(hashtext(id::text || lease_number) % 800)) / 1000
+    <= ${buildSqlNow(sql)}`;
 
 /**
  * Leases at most `limit` endpoints with due deliveries, longest overdue first; at most `unprovenLimit` of
- * them are unproven. No other node gets them meanwhile.
+ * them are unproven. No other node gets them meanwhile. The time in which one was due and nobody took it does
+ * not count as time in which it failed.
  */
 export const takeLeases = (
   sql: Queryable,
-  { nowMs, leaseMs, limit, unprovenLimit, lapsePausesMs }: LeaseRequest,
+  { nowMs, leaseMs, limit, unprovenLimit, lapsePauseMs }: LeaseRequest,
 ): Promise<readonly Lease[]> => {
-  const due = sql`due_at_ms <= ${nowMs} and ${buildLeaseOver(sql, lapsePausesMs)}`;
+  const due = sql`due_at_ms <= ${nowMs} and ${buildLeaseOver(sql, lapsePauseMs)}`;
   const unproven = sql`(failures > 0 or last_delivered_at is null)`;
   return sql<Lease[]>`
     with proven as (
@@ -66,8 +67,9 @@ export const takeLeases = (
     )
     update webhook_endpoints as endpoint set
       lease_until_ms = ${buildSqlNow(sql)} + ${leaseMs}, lease_number = lease_number + 1,
-      failures = failures + lapsed::int,
-      failing_since_ms = case when lapsed and failing_since_ms = 0 then ${nowMs} else failing_since_ms end
+      failing_since_ms = case when failing_since_ms > 0 and endpoint.due_at_ms > 0
+        then least(failing_since_ms + ${nowMs} - endpoint.due_at_ms, ${nowMs}) else failing_since_ms end,
+      due_at_ms = case when failing_since_ms > 0 then ${nowMs} else endpoint.due_at_ms end
     from (
       select * from (select * from proven union all select * from unproven) as found
       order by due_at_ms limit ${limit}
@@ -96,19 +98,22 @@ export const renewLeases = (
 export const buildStillLeased = (sql: Queryable, { id, number }: Lease) =>
   sql`id = ${id} and lease_number = ${number} and lease_until_ms > 0`;
 
-/** Records an attempt before it is made, and when the next is due; after `triesMax` the delivery expires. */
-export const beginAttempt = (
+/** Records attempts before they are made, and when the next are due; after `triesMax` a delivery expires. */
+export const beginAttempts = (
   sql: Queryable,
   lease: Lease,
-  { delivery, nextAtMs, triesMax }: BegunAttempt,
+  { attempts, triesMax }: { readonly attempts: readonly BegunAttempt[]; readonly triesMax: number },
 ): Promise<unknown> => sql`
   with begun as (
-    update webhook_deliveries set
-      tries = tries + case when replay then 0 else 1 end, replay = false,
-      next_at_ms = case when replay then next_at_ms else ${nextAtMs}::bigint end,
-      state = case when state = 0 and not replay and tries + 1 >= ${triesMax} then 2 else state end
-    where endpoint_id = ${lease.id} and log_number = ${delivery.place} and kind = ${delivery.kind}
-    returning state = 2 and ${!delivery.replay}::boolean as expired
+    update webhook_deliveries as delivery set
+      tries = tries + 1 - again, replay = replay and again = 0,
+      next_at_ms = case again when 0 then attempt.next_at_ms else delivery.next_at_ms end,
+      state = case when again = 0 and tries + 1 >= ${triesMax} then 2 else state end
+    from ${buildRows(sql, attempts, { place: 'bigint', kind: 'smallint', replay: 'smallint', nextAtMs: 'bigint' })}
+      as attempt (place, kind, again, next_at_ms)
+    where endpoint_id = ${lease.id} and log_number = place and delivery.kind = attempt.kind
+      and (again = 1 or state = 0)
+    returning state = 2 and again = 0 as expired
   )
   update webhook_endpoints set pending = pending - (select count(*) from begun where expired)
   where id = ${lease.id}`;

@@ -14,7 +14,7 @@ import { buildListingNames, type EventPerson, toEventPerson } from '../shared/pe
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
 import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
 import {
-  beginAttempt,
+  beginAttempts,
   buildStillLeased,
   endLease,
   type Lease,
@@ -76,6 +76,8 @@ export interface DueDelivery {
   /** The listing's total when it was written. */
   readonly votes: number;
   readonly tries: number;
+  /** An attempt was recorded before it was made, and its outcome never: it may have ended its node. */
+  readonly begun: boolean;
   /** Sent once more on request: its result changes nothing but its state. */
   readonly replay: boolean;
   /** What a failed attempt has sent, `null` for none. */
@@ -117,7 +119,7 @@ export const createWebhookQueue = (sql: Sql) =>
   bindStorage('webhooks', sql, {
     take: takeLeases,
     renew: renewLeases,
-    begin: beginAttempt,
+    begin: beginAttempts,
     readPage,
     record,
     release: releaseLease,
@@ -175,7 +177,7 @@ const readPage = async (
       leased.failing_since_ms as "failingSinceMs", leased.wait_until_ms as "waitUntilMs",
       leased.slow_until_ms as "slowUntilMs", due.log_number as place, due.kind,
       case when due.subject is null then due.log_number else due.subject_number end as number,
-      due.votes, due.tries, due.replay, due.body, due.details, due.created_at as "createdAt",
+      due.votes, due.tries, due.tries > jsonb_array_length(due.attempts) as begun, due.replay, due.body, due.details, due.created_at as "createdAt",
       subject.incarnation as "subjectIncarnation", subject.kind as "subjectKind",
       subject.entity_id as "subjectId", subject.name as "subjectName", lineage.origin,
       lineage.revisions as timeline,
@@ -209,9 +211,9 @@ const readPage = async (
 };
 
 const toDelivery = (row: PageRow): readonly DueDelivery[] => {
-  const { place, kind, number, votes, tries, replay, body, details, createdAt } = row;
+  const { place, kind, number, votes, tries, begun, replay, body, details, createdAt } = row;
   if (place === null) return [];
-  const fields = { kind, number, votes, tries, replay, body, details, createdAt };
+  const fields = { kind, number, votes, tries, begun, replay, body, details, createdAt };
   const user = row.person === null ? null : toEventPerson(row.person, row);
   return [{ place, ...fields, subject: toSubject(row), vote: toVote(row, user), user }];
 };

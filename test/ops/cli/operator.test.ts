@@ -345,7 +345,7 @@ test('a table shortens only prose, never ids, codes or times; empty columns are 
   assert.is(formatAnswer({ rows: [] }), 'None.\n');
   // Of an audit: `votes v…` could be several commands.
   const entry = { id, operation: 'votes void-many', target: id, outcome: id, details: note };
-  assert.match(formatAnswer({ rows: [entry] }), /  votes void-many  /);
+  assert.match(formatAnswer({ rows: [entry] }), / {2}votes void-many {2}/);
   const bot = { name: note, version: '0.1.0 (42335a2c0a1b)', owner: `team ${id}`, target: id };
   assertIncludes(formatAnswer({ rows: [bot] }), `  0.1.0 (42335a2c0a1b)  team ${id}  ${id}`);
 });

@@ -68,30 +68,67 @@ const registerHeldTests = (test: Claims, open: () => RealWorld): void => {
   });
 };
 
+/** Takes the endpoint after the death of its sender, and begins the deliveries of these numbers. */
+const beginAndDie = async (sql: Sql, id: string, numbers: readonly number[]) => {
+  const queue = createWebhookQueue(sql);
+  const lease = await takeOne(sql, id);
+  const page = await queue.readPage(lease, wanted);
+  const begun = (page?.deliveries ?? []).filter(({ number }) => numbers.includes(number ?? 0));
+  assert.is(begun.length, numbers.length);
+  const attempts = begun.map(({ place, kind }) => ({ place, kind, replay: 0 as const, nextAtMs: nowMs + 1 }));
+  await queue.begin(lease, { attempts, triesMax: 2 });
+  await endLeaseOf(sql, id);
+  return page;
+};
+const readWaiting = async (sql: Sql, id: string, timeMs = nowMs) => {
+  const lease = await takeOne(sql, id);
+  const page = await createWebhookQueue(sql).readPage(lease, { ...wanted, nowMs: timeMs });
+  await endLeaseOf(sql, id);
+  return page?.deliveries.map(({ number, tries, begun }) => [number, tries, begun]);
+};
+
 const registerDeathTests = (test: Claims, open: () => RealWorld): void => {
-  test('webhooks: after a delivery has crashed two nodes, the others wait longer', async () => {
+  test('webhooks: any number of deaths delays only what was begun, and does not judge the receiver', async () => {
     const { ledger, list, sql } = open();
     const ref = await list('hook-deadly');
     const id = await addEndpoint(sql, ref);
-    await ledger.flush({ entities: [], votes: makeVotes(ref, 62_321, 2) });
-    const queue = createWebhookQueue(sql);
-    await takeOne(sql, id);
-    await endLeaseOf(sql, id);
-    const lease = await takeOne(sql, id);
-    const [delivery] = (await queue.readPage(lease, { nowMs, limit: 1 }))?.deliveries ?? [];
-    assert.ok(delivery);
-    const attempted = delivery as NonNullable<typeof delivery>;
-    await queue.begin(lease, { delivery: attempted, nextAtMs: nowMs + 1, triesMax: 2 });
-    await endLeaseOf(sql, id);
+    await ledger.flush({ entities: [], votes: makeVotes(ref, 62_321, 3) });
+    for (let death = 0; death < 5; death++) await beginAndDie(sql, id, []);
+    await beginAndDie(sql, id, [1]);
+    assert.equal(await readWaiting(sql, id), [
+      [2, 0, false],
+      [3, 0, false],
+    ]);
+    const page = await beginAndDie(sql, id, [2]);
+    const { failures, failingSinceMs, waitUntilMs } = page?.endpoint ?? {};
+    assert.equal([failures, failingSinceMs, waitUntilMs], [0, 0, 0]);
 
-    const others = await queue.take({ nowMs, ...places });
-    assert.is(others.filter((other) => other.id === id).length, 0, 'the second death makes others wait');
-    await sql`update webhook_endpoints set lease_until_ms = 1 where id = ${id}`;
-    const later = await takeOne(sql, id);
-    const next = await queue.readPage(later, { nowMs, limit: 1 });
-    assert.equal([next?.endpoint.failures, next?.deliveries[0]?.number], [2, 2], 'the other one goes first');
-    await queue.begin(later, { delivery: attempted, nextAtMs: nowMs + 1, triesMax: 2 });
-    assert.equal(await readPending(sql, id), [1, 1], 'its last attempt expires it');
+    assert.equal(await readWaiting(sql, id), [[3, 0, false]]);
+    assert.equal(await readWaiting(sql, id, nowMs + 1), [
+      [1, 1, true],
+      [2, 1, true],
+      [3, 0, false],
+    ]);
+    await sql`update webhook_deliveries set next_at_ms = 0 where endpoint_id = ${id}`;
+    await beginAndDie(sql, id, [1]);
+    assert.equal(await readPending(sql, id), [2, 2], 'its last attempt expires it');
+  });
+
+  test('webhooks: the time in which nobody sent does not count as failing', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-outage');
+    const id = await addEndpoint(sql, ref);
+    await ledger.flush({ entities: [], votes: makeVotes(ref, 62_331, 1) });
+    const [dueMs, dayMs] = [nowMs + 60_000, 86_400_000];
+    await sql`
+      update webhook_endpoints set failures = 4, failing_since_ms = ${nowMs}, due_at_ms = ${dueMs}
+      where id = ${id}`;
+    for (const days of [6, 6, 7]) {
+      const lease = await takeOne(sql, id, dueMs + days * dayMs);
+      const page = await createWebhookQueue(sql).readPage(lease, { nowMs: dueMs + days * dayMs, limit: 1 });
+      assert.is(page?.endpoint.failingSinceMs, nowMs + days * dayMs);
+      await endLeaseOf(sql, id);
+    }
   });
 };
 

@@ -22,7 +22,7 @@ export type Claims = (title: string, claim: () => Promise<void>) => void;
 const at = Date.UTC(2026, 10, 20, 12);
 export const nowMs = at + 60_000;
 export const wanted = { nowMs, limit: 8 };
-export const places = { leaseMs: 1_000, limit: 1_000, unprovenLimit: 1_000, lapsePausesMs: [0, 60_000] };
+export const places = { leaseMs: 1_000, limit: 1_000, unprovenLimit: 1_000, lapsePauseMs: 0 };
 let endpoints = 0;
 
 export const addEndpoint = async (

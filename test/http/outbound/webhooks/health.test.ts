@@ -44,6 +44,7 @@ const attempted = (
     subject: null,
     votes: 1,
     tries: 0,
+    begun: false,
     replay: false,
     body: null,
     vote: null,
