@@ -118,8 +118,8 @@ const shownFields = {
   last_delivered_at: toNullable(Timestamp, 'When a delivery last succeeded; `null`: never.'),
   failing_since: toNullable(
     Timestamp,
-    'When the failures in a row began, without the time in which this server sent nothing; `null`: the last ' +
-      'attempt succeeded.',
+    'When the failures in a row began, without the time in which this server sent nothing; ' +
+      '`null`: the last attempt succeeded.',
   ),
   pending: Type.Integer({ minimum: 0, description: 'Deliveries that wait, up to 10,000.' }),
   next_attempt_at: toNullable(Timestamp, 'When the first of them is tried; `null`: none is.'),

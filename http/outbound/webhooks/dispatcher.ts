@@ -10,8 +10,8 @@
  *   node sends again what was not recorded. It may have ended that node, so it is sent *carefully*: attempts
  *   are recorded before they are made, so the next death delays these alone; those that another death has
  *   delayed come last, one at a time.
- * - *What befalls a node* is no failure of a receiver: outcomes wait until SQL takes them, and an attempt that
- *   this node could not make, or slept through, is made again.
+ * - *What befalls a node* is no failure of a receiver: outcomes wait until SQL takes them, and an attempt
+ *   that this node could not make, or slept through, is made again.
  *
  * Created by the composition root. stored-event.ts builds what is sent, health.ts judges the outcomes.
  */

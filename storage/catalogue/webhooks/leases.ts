@@ -98,6 +98,8 @@ export const renewLeases = (
 export const buildStillLeased = (sql: Queryable, { id, number }: Lease) =>
   sql`id = ${id} and lease_number = ${number} and lease_until_ms > 0`;
 
+const begunColumns = { place: 'bigint', kind: 'smallint', replay: 'smallint', nextAtMs: 'bigint' } as const;
+
 /** Records attempts before they are made, and when the next are due; after `triesMax` a delivery expires. */
 export const beginAttempts = (
   sql: Queryable,
@@ -109,7 +111,7 @@ export const beginAttempts = (
       tries = tries + 1 - again, replay = replay and again = 0,
       next_at_ms = case again when 0 then attempt.next_at_ms else delivery.next_at_ms end,
       state = case when again = 0 and tries + 1 >= ${triesMax} then 2 else state end
-    from ${buildRows(sql, attempts, { place: 'bigint', kind: 'smallint', replay: 'smallint', nextAtMs: 'bigint' })}
+    from ${buildRows(sql, attempts, begunColumns)}
       as attempt (place, kind, again, next_at_ms)
     where endpoint_id = ${lease.id} and log_number = place and delivery.kind = attempt.kind
       and (again = 1 or state = 0)

@@ -152,4 +152,30 @@ test('an edit ignores fields that it does not have', async () => {
   await call('DELETE', path);
 });
 
+test('the lists say when it is tried: never in the past, and not while it is disabled', async () => {
+  await addBot(world.sql, 'bot3');
+  await addUser(world.sql, 'wren');
+  const { id } = await create('bots/bot3', { url: receivers.url('broken', 'waits') });
+  assert.is((await call('PUT', '/users/wren/bots/bot3/votes?upvote=true', undefined, 'wren')).status, 204);
+  await world.engine.waitForFlush('bot', 'bot3');
+  await until('an attempt', () => receivers.received.some(({ path }) => path.endsWith('/waits')));
+  const readTimes = async (): Promise<(string | null)[]> => {
+    const [shown] = (await call('GET', '/bots/bot3/webhooks')).json.webhooks;
+    const [delivery] = (await call('GET', `/bots/bot3/webhooks/${id}/deliveries`)).json.results;
+    return [shown.next_attempt_at, delivery.next_attempt_at];
+  };
+  await until('the end of its lease', async () => {
+    const [row] = await world.sql`select lease_until_ms = 0 as ended from webhook_endpoints where id = ${id}`;
+    return row?.['ended'];
+  });
+  for (const dueMs of [world.clock.nowMs() + hourMs, 1]) {
+    await world.sql`update webhook_deliveries set next_at_ms = 1 where endpoint_id = ${id}`;
+    await world.sql`update webhook_endpoints set due_at_ms = ${dueMs} where id = ${id}`;
+    const leastMs = Math.max(dueMs, world.clock.nowMs());
+    for (const time of await readTimes()) assert.ok(Date.parse(String(time)) >= leastMs, `${time}`);
+  }
+  await call('PATCH', `/bots/bot3/webhooks/${id}`, { enabled: false });
+  assert.equal(await readTimes(), [null, null]);
+});
+
 test.run();

@@ -263,30 +263,6 @@ test('a failing endpoint gets one request per pause; its recovery sends what wai
   assert.equal([healed.pending, healed.failing_since], [0, null]);
 });
 
-test('the lists say when it is tried: never in the past, and not while it is disabled', async () => {
-  const bot = await createBot();
-  const { id } = await create(`bots/${bot}`, { url: receivers.url('broken', bot) });
-  await vote(bot);
-  await until('an attempt', () => receivedAt(bot).length === 1);
-  const readTimes = async (): Promise<(string | null)[]> => {
-    const [shown] = (await call('GET', `/bots/${bot}/webhooks`)).json.webhooks;
-    const [delivery] = await readDeliveries(bot, id);
-    return [shown.next_attempt_at, delivery.next_attempt_at];
-  };
-  await until('the end of its lease', async () => {
-    const [row] = await world.sql`select lease_until_ms = 0 as ended from webhook_endpoints where id = ${id}`;
-    return row?.['ended'];
-  });
-  for (const dueMs of [world.clock.nowMs() + hourMs, 1]) {
-    await world.sql`update webhook_deliveries set next_at_ms = 1 where endpoint_id = ${id}`;
-    await world.sql`update webhook_endpoints set due_at_ms = ${dueMs} where id = ${id}`;
-    const leastMs = Math.max(dueMs, world.clock.nowMs());
-    for (const time of await readTimes()) assert.ok(Date.parse(String(time)) >= leastMs, `${time}`);
-  }
-  await call('PATCH', `/bots/${bot}/webhooks/${id}`, { body: { enabled: false } });
-  assert.equal(await readTimes(), [null, null]);
-});
-
 test('410 disables at once: nothing more is written; enabling again sends what waits', async () => {
   const bot = await createBot();
   const { id, secret } = await create(`bots/${bot}`, { url: receivers.url('gone', bot) });
