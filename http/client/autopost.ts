@@ -107,7 +107,7 @@ const readGuilds = (bot: BotShape, known: ReadonlyMap<string, KnownGuild>): Map<
   for (const [id, { available, shardId, shard, memberCount }] of listGuilds(bot)) {
     const before = known.get(id);
     const users = available === false ? (before?.users ?? memberCount) : memberCount;
-    read.set(id, { shardId: shardId ?? shard?.id ?? before?.shardId, users: users ?? 0 });
+    read.set(id, { shardId: shardId ?? shard?.id ?? before?.shardId, users: isCount(users) ? users : 0 });
   }
   return read;
 };

@@ -8,7 +8,7 @@
  * script that browsers load.
  */
 import { createHmac, randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Client, createClient, type LogTarget, log, type VoteLog, type VoteLogResult } from './index.ts';
 
@@ -22,7 +22,10 @@ Sends each vote of a listing to a program on this machine, signed as a webhook o
   --after A        where to begin the first time: oldest, head (only new votes, the default) or a cursor
   --state FILE     keeps the cursor and the secret; .rollcall-listen.json if absent
 
-Environment: WEBHOOK_SECRET signs (one is made without it); ROLLCALL_TOKEN, if the vote log is not public.
+Also: --help, --version.
+
+Environment: WEBHOOK_SECRET signs; without it one is made, and printed once, for the file keeps it.
+ROLLCALL_TOKEN, if the vote log is not public.
 `;
 
 /** What the file keeps of one listing of one directory. */
@@ -40,10 +43,16 @@ const readKept = (file: string): Record<string, Kept> => {
   }
 };
 
-/** The secret is in it. A process that ends meanwhile leaves the former file. */
+/** The secret is in it. A process or a machine that ends meanwhile leaves the former file. */
 const keep = (file: string, name: string, kept: Kept): void => {
   const text = JSON.stringify({ ...readKept(file), [name]: kept }, null, 2);
-  writeFileSync(`${file}.new`, `${text}\n`, { mode: 0o600 });
+  const written = openSync(`${file}.new`, 'w', 0o600);
+  try {
+    writeFileSync(written, `${text}\n`);
+    fsyncSync(written);
+  } finally {
+    closeSync(written);
+  }
   renameSync(`${file}.new`, file);
 };
 
@@ -147,11 +156,23 @@ const fail = (message: string): never => {
   process.exit(2);
 };
 
+const answer = (text: string): never => {
+  process.stdout.write(text);
+  process.exit(0);
+};
+
+const readVersion = (): string =>
+  JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')).version;
+
 const readOptions = () => {
   try {
     const text = { type: 'string' } as const;
-    const options = { url: text, target: text, forward: text, after: text, state: text };
+    const flag = { type: 'boolean' } as const;
+    const places = { url: text, target: text, forward: text, after: text, state: text };
+    const options = { ...places, help: { ...flag, short: 'h' }, version: { ...flag, short: 'v' } } as const;
     const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    if (values.help) return answer(usage);
+    if (values.version) return answer(`${readVersion()}\n`);
     if (positionals.join(' ') !== 'listen') return fail('The only command is `listen`.');
     return values;
   } catch (error) {
@@ -183,7 +204,8 @@ const listen = async (): Promise<void> => {
   const place = new URL(`${url.replace(/\/$/, '')}/${name}`).href;
   const before = readKept(state)[place];
   const made = `whsec_${randomBytes(32).toString('base64')}`;
-  const secret = process.env.WEBHOOK_SECRET || before?.secret || made;
+  const given = process.env.WEBHOOK_SECRET;
+  const secret = given || before?.secret || made;
   const token = process.env.ROLLCALL_TOKEN;
   const options = { url, ...(token === undefined ? {} : { token }) };
   const client = createClient(options);
@@ -191,7 +213,8 @@ const listen = async (): Promise<void> => {
   const patient = createClient({ ...options, attemptsMax: Number.POSITIVE_INFINITY });
   const start = before?.cursor ?? (await findStart(client, target, after));
   keep(state, place, { cursor: start, secret });
-  console.log(`Events are signed with ${secret}`);
+  const source = given ? 'WEBHOOK_SECRET' : `the secret in ${state}`;
+  console.log(`Events are signed with ${secret === made ? made : source}`);
   console.log(`Listening to ${place} after ${start}`);
   for await (const { votes, cursor } of log(client, target, { after: start })) {
     for (const group of groupByRequest(votes.filter((vote) => !vote.void)))

@@ -41,9 +41,10 @@ export interface ServerCounts {
 
 export interface Client {
   /**
-   * Sends a request and resolves to the JSON of the reply, `null` when it has none. Rejects with a
-   * `DirectoryError`. It waits and repeats after 429 and 503, and after a lost connection when repeating does
-   * no harm. The reply has the type of the operation that the method and the path name.
+   * Sends a request and resolves to the JSON of the reply, `null` when it has none; of CSV, badges and guides
+   * to their text, for which name a type of your own. Rejects with a `DirectoryError`. It waits and repeats
+   * after 429 and 503, and after a lost connection when repeating does no harm. The reply has the type of the
+   * operation that the method and the path name.
    */
   request<Method extends string, Path extends string>(
     method: Method,
@@ -169,6 +170,13 @@ export const awaitPause = (
     else signal?.addEventListener('abort', end);
   });
 
+/** A boolean is no number: in a sum `true` would be 1. */
+const refuseBooleans = (given: unknown): void =>
+  void JSON.stringify(given, (name, value) => {
+    if (typeof value === 'boolean') throw new TypeError(`${name} must be a number.`);
+    return value;
+  });
+
 /** @internal Without a scheme every attempt would fail as if there were no network. Pages may name a path. */
 export const checkUrl = (url: string): void => {
   if (/^(?!https?:\/\/)[^/]/i.test(url))
@@ -237,6 +245,8 @@ const readReply = async (response: Response): Promise<unknown> => {
   if (isRedirect) throw toRedirected(response);
   if (!response.ok) throw await toError(response);
   const text = await response.text();
+  // What the directory sends besides JSON; a page is the answer of something in between.
+  if (/csv|svg|markdown/.test(response.headers.get('content-type') ?? '')) return text;
   return text === '' ? null : JSON.parse(text);
 };
 
@@ -268,6 +278,7 @@ export const createClient = (options: ClientOptions): Client => {
 
   const request = (async (method: string, path: string, given: RequestOptions = {}): Promise<unknown> => {
     const { signal, timeoutMs = timeoutMsUsual } = given;
+    if (path.startsWith('/bots/stats')) refuseBooleans(given.body);
     const address = toAddress(url, path, given.query);
     // A body that cannot be written as JSON, or a key with other characters, is no failure of the network.
     const init = toInit(method, token, given);

@@ -53,10 +53,9 @@ const findRepository = async (): Promise<object> => {
 };
 
 const buildProgram = (): string =>
-  stripTypeScriptTypes(readFileSync(toPath('http/client/cli.ts'), 'utf8')).replace(
-    "'./index.ts'",
-    "'./index.js'",
-  );
+  stripTypeScriptTypes(readFileSync(toPath('http/client/cli.ts'), 'utf8'))
+    .replace("'./index.ts'", "'./index.js'")
+    .replace("'./package.json'", "'../package.json'");
 
 /** Writes the package into this folder, which it creates: everything, or nothing when it rejects. */
 export const writeClientPackage = async (folder: string): Promise<void> => {

@@ -78,7 +78,6 @@ test('/docs/client.js is this file', async () => {
 test('it posts stats and checks a vote', async () => {
   const client = library.createClient({ url, token });
   await vote('ann', 'bot1');
-
   const posted = await client.postStats({ servers: 7 });
   const voted = await client.checkVote('ann', 'bot1');
   const other = await client.checkVote('ben', 'bot1');
@@ -96,6 +95,32 @@ test('postStats takes numbers in the words of the SDK of top.gg', async () => {
 
   assert.equal([whole.servers, whole.shards], [8, 2]);
   assert.equal([json.servers, json.shards, json.shard_list], [10, 2, [5, 5]]);
+});
+
+test('a boolean is no number: it is refused unsent, and adds no user', async () => {
+  const client = library.createClient({ url, token });
+  const wrong = true as unknown as number;
+  const posts = [
+    () => client.postStats({ servers: wrong }),
+    () => client.postStats({ serverCount: wrong }),
+    () => client.postStats({ shard_list: [1, wrong] }),
+    () => client.postShards({ shard_count: 2, shards: [{ id: wrong, servers: 1 }] }),
+  ];
+  for (const post of posts) {
+    const failure = await post().catch((error) => error);
+    assert.match(failure.message, /^\w+ must be a number\.$/);
+  }
+  const odd = library.readShards({ guilds: new Map([['1', { memberCount: true }]]) });
+  assert.equal(odd.shards, [{ id: 0, servers: 1, users: 0 }]);
+});
+
+test('CSV, badges and guides come as their text', async () => {
+  const client = library.createClient({ url, attemptsMax: 1 });
+  const csv = '/bots/bot1/history?metrics=clicks&step=1d&format=csv';
+
+  assert.match(await client.request<string>('GET', csv), /^time,clicks\r\n/);
+  assert.match(await client.request<string>('GET', '/badges/bots/bot1/servers.svg'), /^<svg /);
+  assert.match(await client.request<string>('GET', '/docs/client.md'), /^# rollcall-client\n/);
 });
 
 test('an error has the status, the code and the context of the reply', async () => {

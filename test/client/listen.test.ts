@@ -107,6 +107,7 @@ test('it sends signed events, repeats what is refused, and goes on at its cursor
   const [, documented = ''] = /\n\$ npx rollcall-client listen .*\n([\s\S]*?)```/.exec(readme) ?? [];
   assert.is(toShape(documented), toShape(second));
   assert.is(statSync(state).mode & 0o777, 0o600, 'the secret is for nobody else');
+  assert.not.match(first + second, secret, 'one that was given is not printed');
 });
 
 test('its event has every field of the directory’s own, which may go to the same address', async () => {
@@ -129,10 +130,12 @@ test('its event has every field of the directory’s own, which may go to the sa
 });
 
 /** Runs it with a state file of its own and an empty secret, until it listens or has ended. */
-const tryOut = async (...rest: readonly string[]) => {
+const tryOut = (...rest: readonly string[]) => tryWith([], rest);
+
+const tryWith = async (flags: readonly string[], rest: readonly string[]) => {
   const own = join(makeFolder('rollcall-listen-'), 'state.json');
   const places = ['--url', `http://127.0.0.1:${world.port}`, '--forward', hook, '--state', own];
-  const args = [program, 'listen', '--target', 'bot/bot1', ...places, ...rest];
+  const args = [...flags, program, 'listen', '--target', 'bot/bot1', ...places, ...rest];
   const env = { PATH: process.env.PATH ?? '', NODE_NO_WARNINGS: '1', WEBHOOK_SECRET: '' };
   const child = spawn(process.execPath, args, { env });
   child.stdout.on('data', (chunk) => String(chunk).includes('Listening') && child.kill());
@@ -149,8 +152,39 @@ test('an address without a scheme and a cursor that there is not are refused, an
   assert.equal([code, out, isKept], [1, '', false]);
 });
 
-test('an empty secret is none', async () => {
-  assert.match((await tryOut()).out, /^Events are signed with whsec_\S{44}\n/);
+test('an empty secret is none: one is made, and printed only then', async () => {
+  const own = join(makeFolder('rollcall-listen-'), 'own.json');
+  const [made, kept] = [await tryOut('--state', own), await tryOut('--state', own)];
+
+  assert.match(made.out, /^Events are signed with whsec_\S{44}\n/);
+  assert.is(kept.out.split('\n')[0], `Events are signed with the secret in ${own}`);
+  assert.is(statSync(own).mode & 0o777, 0o600);
+});
+
+test('help and version are answers, and no mistakes', async () => {
+  for (const option of ['--help', '-h', '--version', '-v']) {
+    const { code, out, err } = await tryOut(option);
+    assert.equal([code, err], [0, ''], option);
+    assert.match(out, option.includes('h') ? /^Usage: rollcall-client listen / : /^\d+\.\d+\.\d+\n$/);
+  }
+  for (const args of [['--help'], ['--version']]) {
+    const { code, out } = await watchChild(spawn(process.execPath, [program, ...args])).ended;
+    assert.equal([code, out.length > 5], [0, true]);
+  }
+});
+
+/** Reports the calls of the program that this preloads into. */
+const reportCalls = `import fs from 'node:fs'; import { syncBuiltinESMExports } from 'node:module';
+for (const name of ['fsyncSync', 'renameSync']) {
+  const call = fs[name];
+  fs[name] = (...args) => { console.error(name); return call(...args); };
+}
+syncBuiltinESMExports();`;
+
+test('its file is on the disk before it has its name', async () => {
+  const { err } = await tryWith([`--import=data:text/javascript,${encodeURIComponent(reportCalls)}`], []);
+
+  assert.is(err, 'fsyncSync\nrenameSync\n');
 });
 
 test('while the directory is away between two events it waits, as at other times', async () => {

@@ -13,7 +13,7 @@ from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Sequence
 
-from ._request import Client, DirectoryError, Stopped, compute_backoff
+from ._request import Client, DirectoryError, Stopped, compute_backoff, refuse_booleans
 from ._types import ShardsBody, ShardsBodyShard, StatsBody
 
 EVERY_SECONDS = 300.0
@@ -38,6 +38,11 @@ class _KnownGuild(NamedTuple):
     users: int
 
 
+def _to_number(value: Any) -> Optional[int]:
+    """A boolean is no number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def _list_shard_ids(bot: Any) -> Sequence[int]:
     running = getattr(bot, "shards", None) or getattr(bot, "shard_ids", None)
     if running:
@@ -50,10 +55,10 @@ def _read_guilds(bot: Any, known: Mapping[int, _KnownGuild]) -> dict[int, _Known
     guilds = {}
     for guild in list(bot.guilds):
         before = known.get(guild.id)
-        users = getattr(guild, "member_count", None)
+        users = _to_number(getattr(guild, "member_count", None))
         if before is not None and (users is None or getattr(guild, "unavailable", False)):
             users = before.users
-        guilds[guild.id] = _KnownGuild(getattr(guild, "shard_id", None), users or 0)
+        guilds[guild.id] = _KnownGuild(_to_number(getattr(guild, "shard_id", None)), users or 0)
     return guilds
 
 
@@ -65,7 +70,7 @@ def _add_up(bot: Any, guilds: Iterable[_KnownGuild]) -> ShardNumbers:
         if numbers is not None:
             numbers["servers"] += 1
             numbers["users"] += users
-    return ShardNumbers(getattr(bot, "shard_count", None) or max(ids) + 1, list(by_id.values()))
+    return ShardNumbers(_to_number(getattr(bot, "shard_count", None)) or max(ids) + 1, list(by_id.values()))
 
 
 def read_shards(client: Any) -> ShardNumbers:
@@ -236,5 +241,6 @@ def autopost(
     """
     if client is None and stats is None:
         raise TypeError("autopost needs `client` or `stats`")
+    refuse_booleans({"every": every})
     sender = _Sender(Client(url, token), client, stats, cluster)
     return Autoposter(sender, every, on_error or _create_reporter(), client)

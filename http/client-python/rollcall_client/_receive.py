@@ -10,6 +10,8 @@ import json
 import time
 from typing import Any, Iterable, Literal, Mapping, Optional, Sequence, TypedDict, Union, cast
 
+from ._request import refuse_booleans
+
 
 class WebhookUser(TypedDict):
     id: str
@@ -201,6 +203,7 @@ def receive(
     >>> if event["type"] == "vote.created" and is_new(event["id"]):
     ...     await reward(event["data"]["user"]["id"])
     """
+    refuse_booleans({"tolerance": tolerance, "now": now})
     given = {name.lower(): str(value) for name, value in headers.items()}
     missing = [name for name in ("webhook-id", "webhook-timestamp", "webhook-signature") if name not in given]
     if missing:

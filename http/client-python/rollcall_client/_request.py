@@ -20,6 +20,9 @@ TIMEOUT_SECONDS = 15.0
 # A longer `Retry-After` is left to the caller.
 WAIT_SECONDS_MAX = 60.0
 
+# What the directory sends besides JSON; a page is the answer of something in between.
+TEXT_TYPES = "csv|svg|markdown"
+
 
 class DirectoryError(Exception):
     """A request that failed. `status` is 0 when there was no reply.
@@ -129,8 +132,21 @@ def check_url(url: str) -> None:
         raise ValueError(f"The url must begin with http:// or https://: {url}")
 
 
+def refuse_booleans(given: object, name: str = "") -> None:
+    """A boolean is no number, though Python counts it as 0 or 1."""
+    if isinstance(given, bool):
+        raise TypeError(f"{name} must be a number")
+    items = given.items() if isinstance(given, Mapping) else enumerate(given) if isinstance(given, (list, tuple)) else ()
+    for key, value in items:
+        refuse_booleans(value, str(key))
+
+
+def _to_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def to_address(url: str, path: str, query: Mapping[str, object] | None = None) -> str:
-    given = urlencode({name: value for name, value in (query or {}).items() if value is not None})
+    given = urlencode({name: _to_text(value) for name, value in (query or {}).items() if value is not None})
     return f"{url.rstrip('/')}{path}{'?' if given else ''}{given}"
 
 
@@ -143,6 +159,7 @@ class Client:
 
     def __init__(self, url: str, token: str | None = None, *, attempts_max: int = 5):
         check_url(url)
+        refuse_booleans({"attempts_max": attempts_max})
         # Without this the standard library refuses it, with a message that shows it.
         if token is not None and not re.fullmatch(r"[!-~]*", token.strip()):
             raise ValueError("The token has a blank, a line break or another character that no token has.")
@@ -161,13 +178,15 @@ class Client:
         idempotency_key: str | None = None,
         stopped: Event | None = None,
     ) -> Any:
-        """Sends a request and returns the JSON of the reply, `None` when it has none.
+        """Sends a request and returns the JSON of the reply, `None` when it has none; of CSV, badges and guides
+        their text.
 
         Raises `DirectoryError`. It waits and repeats after 429 and 503, and after a lost connection when
         repeating does no harm: `idempotency_key` makes a creation one of these. `timeout` bounds each wait for
         the network, in seconds, and the body of a reply as a whole; it does not bound the attempts together.
         It sends nothing once `stopped` is set.
         """
+        refuse_booleans({"timeout": timeout, **((body or {}) if path.startswith("/bots/stats") else {})})
         # Reads, posts of numbers and votes have the same effect when they are sent twice.
         repeatable = (
             idempotency_key is not None
@@ -206,6 +225,8 @@ class Client:
         with open_request(request, timeout) as reply:
             try:
                 text = _read_all(reply, timeout)
+                if re.search(TEXT_TYPES, reply.headers.get("Content-Type", "")):
+                    return text.decode()
                 return json.loads(text) if text else None
             # A `ValueError` is a text that is no JSON: something in between answered.
             except (OSError, HTTPException, ValueError) as error:

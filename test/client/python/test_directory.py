@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import unittest
+from types import SimpleNamespace
 
 from rollcall_client import (
     Client,
@@ -45,6 +46,36 @@ class Requests(unittest.TestCase):
         Client(url, tokens["bot5"]).post_shards({"shard_count": 1, "shards": [{"id": 0, "servers": 4}]})
 
         self.assertEqual(read("bot5")["servers"], 4)
+
+    def test_a_boolean_is_no_number(self):
+        directory = Client(url, tokens["bot1"])
+        wrong = {
+            "servers": lambda: directory.post_stats({"servers": True}),
+            "1": lambda: directory.post_stats({"shard_list": (1, False)}),
+            "id": lambda: directory.post_shards({"shard_count": 2, "shards": [{"id": True, "servers": 1}]}),
+            "timeout": lambda: directory.request("GET", "/bots/bot1", timeout=True),
+            "attempts_max": lambda: Client(url, attempts_max=True),
+            "every": lambda: autopost(url, "", stats=dict, every=True),
+            "tolerance": lambda: receive({}, b"", "", tolerance=True),
+        }
+        for name, use in wrong.items():
+            with self.assertRaisesRegex(TypeError, f"^{name} must be a number"):
+                use()
+        odd = SimpleNamespace(id=1, member_count=True, shard_id=True)
+        bot = SimpleNamespace(guilds=[odd], shards=[0, 1], shard_count=True)
+        self.assertEqual(read_shards(bot), (2, [{"id": 0, "servers": 1, "users": 0}, {"id": 1, "servers": 0, "users": 0}]))
+
+    def test_a_boolean_of_a_query_is_one_of_the_directory(self):
+        directory = Client(url, tokens["ben"])
+        directory.request("PUT", "/users/ben/bots/bot6/votes", query={"upvote": True})
+        self.assertTrue(directory.check_vote("ben", "bot6")["has_voted"])
+
+    def test_csv_badges_and_guides_come_as_their_text(self):
+        directory = Client(url, attempts_max=1)
+        query = {"metrics": "clicks", "step": "1d", "format": "csv"}
+        self.assertTrue(directory.request("GET", "/bots/bot1/history", query=query).startswith("time,clicks\r\n"))
+        self.assertTrue(directory.request("GET", "/badges/bots/bot1/servers.svg").startswith("<svg "))
+        self.assertTrue(directory.request("GET", "/docs/client.md").startswith("# rollcall-client\n"))
 
     def test_an_error_has_the_status_the_code_and_the_context_of_the_reply(self):
         with self.assertRaises(DirectoryError) as raised:
