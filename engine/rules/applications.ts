@@ -18,7 +18,7 @@ export interface Question {
 }
 export type Answers = Readonly<Record<string, string>>;
 
-/** In Unicode code points. The minimum does not count white space and invisible characters at both ends. */
+/** In Unicode code points. The minimum counts what a reader sees (text.ts). */
 const answerLengths = {
   short: { min: 1, max: 4_096 },
   paragraph: { min: 50, max: 10_000 },
@@ -38,7 +38,7 @@ const findAnswerFault = (question: Question, answer: string | undefined): string
   if (answer === undefined) return 'is missing: every question needs an answer';
   const { min, max } = question.short ? answerLengths.short : answerLengths.paragraph;
   const bounds = `must have ${min} to ${max} characters`;
-  const visible = measureVisibleLength(answer);
+  const visible = measureVisibleLength(answer, min);
   if (visible === 0) return `must not be blank; ${bounds}`;
   if (visible < min) return `${bounds}, not ${visible}`;
   const length = countCodePoints(answer);

@@ -9,20 +9,14 @@
  */
 export const refusedInNames = '\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069';
 
-/** White space and invisible characters: the Unicode categories Z and C. */
-const invisible = /^[\p{Z}\p{C}]$/u;
-const visible = /[^\p{Z}\p{C}]/u;
-
-/** Finds the index after the last visible character. `text` must have one. */
-const findVisibleEnd = (text: string): number => {
-  let end = text.length;
-  for (;;) {
-    const isPair = end > 1 && (text.codePointAt(end - 2) ?? 0) > 0xffff;
-    const start = end - (isPair ? 2 : 1);
-    if (!invisible.test(text.slice(start, end))) return end;
-    end = start;
-  }
-};
+/**
+ * Characters that show nothing, although Unicode has them as letters, marks or symbols: the braille blank, a
+ * null notehead, blanks and joiners of Egyptian, Khitan, Tifinagh and Brahmi, and a place for an object.
+ */
+const blank = '\\u2800\\u2d7f\\ufffc\\u{1107f}\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}';
+const whiteSpace = /\p{White_Space}/u;
+/** C: control, format and private characters, halves of a pair, and what this Unicode does not assign. */
+const shown = new RegExp(`[^\\p{White_Space}\\p{C}\\p{Default_Ignorable_Code_Point}${blank}]`, 'gu');
 
 export const countCodePoints = (text: string): number => {
   let count = 0;
@@ -30,19 +24,20 @@ export const countCodePoints = (text: string): number => {
   return count;
 };
 
-/** Counts the text's Unicode code points without white space and invisible characters at both ends. */
-export const measureVisibleLength = (text: string): number => {
-  const start = text.search(visible);
-  return start === -1 ? 0 : countCodePoints(text.slice(start, findVisibleEnd(text)));
+/**
+ * Counts the code points that a reader sees, up to about `enough`. White space between them counts once in a
+ * row, as a browser shows it, and at the ends not at all. Linear, and mostly not longer than `enough`.
+ */
+export const measureVisibleLength = (text: string, enough = Number.POSITIVE_INFINITY): number => {
+  let count = 0;
+  let end = 0;
+  shown.lastIndex = 0;
+  for (let found = shown.exec(text); found !== null && count < enough; found = shown.exec(text)) {
+    if (count > 0 && whiteSpace.test(text.slice(end, found.index))) count++;
+    count++;
+    end = shown.lastIndex;
+  }
+  return count;
 };
 
-/** Whether the visible length is at least `min`; counts only if the length and both ends do not decide it. */
-export const isVisiblyLong = (text: string, min: number): boolean => {
-  const { length } = text;
-  // A code point is two UTF-16 units at most.
-  if (length >= 2 * min && isPlain(text.charCodeAt(0)) && isPlain(text.charCodeAt(length - 1))) return true;
-  return measureVisibleLength(text) >= min;
-};
-
-/** Whether it is printable ASCII except the space. */
-const isPlain = (unit: number): boolean => unit > 0x20 && unit < 0x7f;
+export const isVisiblyLong = (text: string, min: number): boolean => measureVisibleLength(text, min) >= min;

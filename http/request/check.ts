@@ -8,9 +8,9 @@
  * name counts, a plus sign is a space. Malformed percent-encoding is a 400. Values stay strings until
  * explain.ts coerces them.
  *
- * A minimum length of text does not count white space and invisible characters at both ends, so text without
- * any visible character is refused wherever there is a minimum. It applies to every `minLength` of every
- * schema, so no field can be forgotten. A maximum counts every character, because every one is stored.
+ * A minimum length of text counts what a reader sees (engine/rules/text.ts), so text that shows nothing is
+ * refused wherever there is a minimum. It applies to every `minLength` of every schema, so no field can be
+ * forgotten. A maximum counts every character, because every one is stored.
  *
  * `parseBody` owns what no schema can express: one JSON text and nothing else, at most 32 levels deep, no
  * more values than the operation can use, strings that are well-formed Unicode without NUL, no `__proto__`

@@ -31,7 +31,7 @@ const checkMinimum: SchemaValidateFunction = (
   parent?: { readonly [keyword: string]: unknown },
 ) => {
   if (isFarTooLong(text, parent?.maxLength) || isVisiblyLong(text, min)) return true;
-  // `blanks`: the text is too short only without the blanks at its ends. The message then mentions them.
+  // `blanks`: the text is too short only for what a reader sees. The message then says so.
   checkMinimum.errors = [{ keyword: 'minLength', params: { limit: min, blanks: text.length >= min } }];
   return false;
 };
@@ -101,7 +101,7 @@ const formatNames: Readonly<Record<string, string>> = {
   'date-time': formats['date-time'].title,
 };
 
-const besidesBlanks = ', not counting blanks and invisible ones at its ends';
+const besidesBlanks = ', not counting blanks at its ends, blanks in a row and invisible ones';
 
 /** Says in one sentence what is allowed. */
 const describeFault = (error: ErrorObject): string => {

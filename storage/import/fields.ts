@@ -147,7 +147,7 @@ export const createName = (min: number, max: number) =>
       codePointsWithin(value, min, max) &&
       (value === '' || isVisiblyLong(value, Math.max(1, min))) &&
       !refused.test(value),
-    `must have ${min} to ${max} characters, without invisible ones at the ends, and none that is a control ` +
+    `must have ${min} to ${max} characters, not counting invisible ones, and none that is a control ` +
       'character or changes the direction of text',
     { empty: '' },
   );

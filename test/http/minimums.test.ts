@@ -1,6 +1,6 @@
 /**
- * The minimum length of every text of every route, public and private, in paths, queries and bodies. Blanks
- * and invisible characters at the ends do not count, for the check and for its error message.
+ * The minimum length of every text of every route, public and private, in paths, queries and bodies. What a
+ * reader does not see does not count, for the check and for its error message.
  */
 import { type TSchema, Type } from 'typebox';
 import { suite } from 'uvu';
@@ -28,11 +28,15 @@ const all = [...routes, ...adminOperations.map(({ route }) => route)].flatMap(
   ({ name, params, query, body }) => minimumsIn({ params, query, body }, name),
 );
 
+const spaces = [' ', '\u00a0', '\u3000', '\u1680', '\u2028', '\u0085'];
+const ignored = ['\u200b', '\u200d', '\u2060', '\ufeff', '\u{E0001}', '\u3164', '\u115f', '\uffa0', '\ufe0f'];
+const unseen = [...spaces, ...ignored, '\u2800', '\ufffc', '\u{1d159}', '\u{13441}', '\u0378', '\u{effff}'];
+
 test('no text with a minimum is made of blanks or invisible characters', () => {
   assert.ok(all.length > 100, String(all.length));
   for (const [name, schema] of all) {
     const fits = compileCheck(schema);
-    for (const character of [' ', '\u00a0', '\u3000', '\u200b', '\u200d', '\u2060', '\ufeff', '\u{E0001}']) {
+    for (const character of unseen) {
       const text = character.repeat(schema.minLength);
       assert.not.ok(fits(text), `${name} takes ${JSON.stringify(character)}`);
       const { context } = explain('body', schema, { value: text, bytes: 0 });
@@ -49,10 +53,16 @@ for (const [text, fits] of [
   ['ab ', false],
   [' ab\n', false],
   ['\u200babc\u200b', true],
-  [family, true],
+  [family, false],
+  [`${family}\u200d\u{1F466}`, true],
   [`\u200d${family.slice(0, 2)}\u200d`, false],
   ['\u{1F44D}\u{1F44D}\u{1F44D}', true],
   ['\u{1F44D}\u{1F44D} ', false],
+  ['a \u3164\u2800b', true],
+  ['a\u3164\u2800b', false],
+  ['a   b', true],
+  ['a    b', false],
+  ['\u0995\u09cd\u200d\u09b7', true],
   ['abcde', true],
   ['abcde ', false],
 ] as const) {

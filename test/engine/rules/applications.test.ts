@@ -27,7 +27,7 @@ test('answers of a valid length (in code points) pass; answers to unknown questi
   for (const answers of [
     { line: 'x', text: 'x'.repeat(50) },
     { line: owl.repeat(4_096), text: owl.repeat(10_000) },
-    { line: ' x ', text: ` x${' '.repeat(48)}x\n` },
+    { line: ' x ', text: ` ${'x '.repeat(25)}x\n` },
   ]) {
     assert.equal(validateAnswers(questions, { ...answers, other: 'x' }), { kind: 'fine', answers });
   }
@@ -46,6 +46,8 @@ test('every answer that is missing, blank, too short or too long is named', () =
     [{ ...good, text: owl.repeat(49) }, ['text']],
     [{ ...good, text: ' '.repeat(60) }, ['text']],
     [{ ...good, text: `${' '.repeat(49)}x` }, ['text']],
+    [{ ...good, text: `x${' '.repeat(49)}x` }, ['text']],
+    [{ ...good, text: `x${'\u3164'.repeat(49)}x` }, ['text']],
     [{ line: '\u200b\u2060', text: '\u200b'.repeat(60) }, ['line', 'text']],
     [{ ...good, text: 'x'.repeat(10_001) }, ['text']],
   ] as const) {

@@ -17,9 +17,13 @@ const lengths: readonly [string, string, number][] = [
   ['a private one, and half a pair', '\ue000\u{10ffff}\ud83d', 0],
   ['a word', 'word', 4],
   ['a word in blanks', ' \u200bword\u{E0001}\n', 4],
-  ['blanks inside', 'a \u200b b', 5],
-  ['an emoji of several', family, 5],
-  ['an emoji of several, in joiners', `\u200d${family}\u200d`, 5],
+  ['blanks inside', 'a \u200b b', 3],
+  ['blanks of every kind inside, twice', 'a\u3164\u2800 \u00a0\n b \u3000c', 5],
+  ['nothing that shows inside', 'a\u3164\u2800\u200bb', 2],
+  ['fillers, a braille blank, one unassigned', '\u3164\u115f\u1160\uffa0\u2800\u0378', 0],
+  ['an emoji of several', family, 3],
+  ['an emoji of several, in joiners', `\u200d${family}\u200d`, 3],
+  ['Persian with a non-joiner', '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645', 7],
   ['a lone emoji', '\u{1F44D}', 1],
   ['accents of their own', 'e\u0301', 2],
 ];
@@ -29,11 +33,11 @@ for (const [name, text, length] of lengths) {
   });
 }
 
-/** The reference: the definition itself, fast enough for short texts. */
+/** The reference: removes what does not show, then joins white space. */
 const defined = (text: string): number => {
-  const points = [...text];
-  const seen = points.flatMap((point, index) => (/[^\p{Z}\p{C}]/u.test(point) ? [index] : []));
-  return seen.length === 0 ? 0 : (seen.at(-1) ?? 0) - (seen[0] ?? 0) + 1;
+  const points = [...text].map((point) => (/\s/u.test(point) ? ' ' : point));
+  const kept = points.filter((point) => !/[\p{C}\p{DI}\u2800]/u.test(point)).join('');
+  return [...kept.trim().replace(/ +/g, ' ')].length;
 };
 
 test('any text has the length of the definition, and passes minimums exactly up to it', () => {
@@ -47,6 +51,8 @@ test('any text has the length of the definition, and passes minimums exactly up 
     '\ud83d',
     '\ude00',
     '\u0301',
+    '\u3164',
+    '\u2800',
   );
   fc.assert(
     fc.property(fc.array(character, { maxLength: 12 }), (characters) => {

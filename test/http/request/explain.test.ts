@@ -34,7 +34,7 @@ const Body = Type.Object({
 });
 const good = { short: 'x'.repeat(30), tags: ['a'] };
 
-const besidesBlanks = ', not counting blanks and invisible ones at its ends';
+const besidesBlanks = ', not counting blanks at its ends, blanks in a row and invisible ones';
 const wordings: readonly [unknown, Record<string, string>][] = [
   [{ ...good, short: 'x' }, { '/short': 'must have at least 30 characters' }],
   [{ ...good, short: 'x'.repeat(151) }, { '/short': 'must have at most 150 characters' }],
