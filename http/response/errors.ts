@@ -41,13 +41,25 @@ const damagedAdvice: Readonly<Record<StorageOutcome, string>> = {
 const isDamage = (error: unknown): boolean =>
   error instanceof StorageError && (error.reason === 'damaged' || isDamage(error.cause));
 
+/** SQLSTATEs of work that lost against other work on the same rows, or waited for it too long. */
+const contendedStates: readonly unknown[] = ['40001', '40P01', '55P03'];
+
+/** Whether many requests change the same thing at once: no fault of a store. */
+const isContended = (error: unknown): boolean =>
+  error instanceof StorageError &&
+  (contendedStates.includes((error.cause as { code?: unknown } | undefined)?.code) ||
+    isContended(error.cause));
+
 const createInternalError = (): DomainError =>
   new DomainError('internal', 'Something went wrong on our side.');
 
-const convertStorageError = ({ outcome, reason }: StorageError): DomainError => {
+const convertStorageError = (error: StorageError): DomainError => {
+  const { outcome, reason } = error;
   const create = (code: ErrorCode, message: string, retryAfterSeconds: number): DomainError =>
     new DomainError(code, message, { outcome }, retryAfterSeconds);
   const advice = (reason === 'damaged' ? damagedAdvice : outcomeAdvice)[outcome];
+  if (isContended(error))
+    return create('overloaded', `Others are changing the same thing at the moment. ${advice}`, 1);
   switch (reason) {
     case 'closed':
       return create('draining', 'This node is shutting down. Please try again.', 1);
@@ -65,6 +77,10 @@ const convertStorageError = ({ outcome, reason }: StorageError): DomainError => 
       return createInternalError();
   }
 };
+
+/** Whether a log line for it would say nothing new. */
+const isExpected = (error: unknown): boolean =>
+  error instanceof DomainError || isDamage(error) || isContended(error);
 
 /** Converts any error to one with a message for the client. */
 export const toDomainError = (error: unknown): DomainError => {
@@ -88,7 +104,7 @@ export const buildErrorReply = (error: unknown, requestId: string): ErrorReply =
     code: domainError.code,
     text: JSON.stringify({ message: domainError.message, context }),
     headers,
-    log: status >= 500 && (status === 500 || !(error instanceof DomainError)) && !isDamage(error),
+    log: status === 500 || (status > 500 && !isExpected(error)),
   };
 };
 

@@ -1,19 +1,15 @@
 /**
  * Creates, edits, transfers and deletes bots. Each edit is one transaction.
  *
- * A transaction locks the teams concerned first, in the order of their ids, and then the bot's row. It checks
+ * A transaction locks the bot's id first, so that its owner stays the same, then the teams concerned, in the
+ * order of their ids, and then the bot's row. It checks
  * the actor's permissions against the locked rows, so of two concurrent edits the second is judged by what
  * the first one left. The caller updates caches, sessions in memory and the hot store.
  */
 import { v7 as uuidv7 } from 'uuid';
 import { findMissing, type Member, type TeamActor } from '../../../engine/rules/members.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
-import {
-  bindTransactions,
-  createSerializationFailure,
-  type Sql,
-  type Transaction,
-} from '../../sql/client.ts';
+import { bindTransactions, type Sql, type Transaction } from '../../sql/client.ts';
 import type { ListingDescription } from '../shared/index-rows.ts';
 import { endSessionsOf, openListing, removeListing } from '../shared/listings.ts';
 import { insertMissingPerson } from '../shared/people.ts';
@@ -88,23 +84,25 @@ interface LockedBot {
   readonly teams: ReadonlyMap<string, readonly Member[]>;
 }
 
-/** Locks the bot, its team and `otherTeam`; `null` when there is no such bot. */
+/**
+ * Locks the bot's id, its team, `otherTeam` and the bot; `null` when there is no such bot. Edits of one bot
+ * queue at its id: without that, its team would have to be locked before it is known.
+ */
 const lockBot = async (
   transaction: Transaction,
   id: string,
   otherTeam?: string,
 ): Promise<LockedBot | null> => {
-  const [unlocked] = await transaction<{ team_id: string | null }[]>`
+  await transaction`select pg_advisory_xact_lock(hashtextextended(${`bot ${id}`}, 0))`;
+  const [owned] = await transaction<{ team_id: string | null }[]>`
     select team_id from bots where bot_id = ${id}`;
-  if (unlocked === undefined) return null;
-  const teamIds = [unlocked.team_id, otherTeam].filter((team) => typeof team === 'string');
+  if (owned === undefined) return null;
+  const teamIds = [owned.team_id, otherTeam].filter((team) => typeof team === 'string');
   const teams = await lockTeams(transaction, teamIds);
   const [bot] = await transaction<Omit<LockedBot, 'teams'>[]>`
     select bot_id as id, owner_id as "ownerId", team_id as "teamId" from bots
     where bot_id = ${id} for update`;
-  if (bot === undefined) return null;
-  if (bot.teamId !== unlocked.team_id) throw createSerializationFailure('the bot changed owner meanwhile');
-  return { ...bot, teams };
+  return bot === undefined ? null : { ...bot, teams };
 };
 
 /** Returns `permission` if the actor lacks it on the bot, else `null`. The limits of a token count. */

@@ -5,8 +5,15 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { DomainError, type ErrorCode, errorStatuses, StorageError } from '../../../engine/errors.ts';
+import {
+  changeOutcome,
+  DomainError,
+  type ErrorCode,
+  errorStatuses,
+  StorageError,
+} from '../../../engine/errors.ts';
 import { buildErrorReply, createValidationError } from '../../../http/response/errors.ts';
+import { toStorageError } from '../../../storage/sql/errors.ts';
 
 const test = suite('errors');
 
@@ -55,6 +62,17 @@ for (const [reason, status, code] of reasons) {
     }
   });
 }
+
+test('a change that lost against others of the same thing → 503 overloaded, and no log line', () => {
+  for (const code of ['40001', '40P01', '55P03']) {
+    const lost = toStorageError('edit', Object.assign(new Error('lost'), { code }));
+    for (const error of [lost, changeOutcome(lost, 'unknown')]) {
+      const reply = buildErrorReply(error, 'request-1');
+      assert.equal([reply.status, reply.code, reply.log], [503, 'overloaded', false], code);
+      assert.is(JSON.parse(reply.text).context.outcome, error.outcome);
+    }
+  }
+});
 
 test('damage → 503 with Retry-After of a minute, and no log line per request', () => {
   const damaged = new StorageError('find', { outcome: 'not_applied', reason: 'damaged' });

@@ -4,9 +4,11 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { StorageError } from '../../../engine/errors.ts';
 import type { TeamActor } from '../../../engine/rules/members.ts';
 import type { NewBot } from '../../../storage/catalogue/bots/bot-edits.ts';
 import { createCatalogue } from '../../../storage/catalogue/catalogue.ts';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { addMember, addTeam, addUser, newSession } from '../catalogue/directory.ts';
 import { openDatabase } from './database.ts';
 
@@ -48,6 +50,10 @@ const createNewBot = async (owner: string, teamId: string | null = null): Promis
   const bot = makeFields({ teamId });
   assert.is((await catalogue.bots.edits.create(bot, actor(owner))).kind, 'done');
   return bot.botId;
+};
+const unchanged = {
+  ...{ captchaOptOut: null, extraLinks: null, invite: null, library: null, long: null },
+  ...{ nsfw: null, prefix: null, short: null, tags: null },
 };
 const transfer = (botId: string, by: string, teamId: string) =>
   catalogue.bots.edits.transfer({ botId, actor: actor(by) }, teamId);
@@ -100,6 +106,33 @@ test('of two concurrent transfers, the second is judged by the result of the fir
     assert.equal(sortKinds(outcomes), ['moved', 'permission_missing']);
     assert.is(owners?.team_id, outcomes[0].kind === 'moved' ? robins : wrens);
   }
+});
+
+const refused = ['stayed', 'unknown_team', 'permission_missing', 'unknown_bot'];
+const waitedTooLong = (error: unknown): boolean =>
+  error instanceof StorageError && (error.cause as { code?: string }).code === '55P03';
+
+test('64 moves of a bot at once, with edits and deletions of teams: each is decided', async () => {
+  const botId = await createNewBot('robin');
+  const teams = await Promise.all(Array.from({ length: 16 }, () => addNewTeam(['robin'])));
+  const edit = { botId, actor: actor('robin') };
+  const changes = Array.from({ length: 64 }, (_, index) => {
+    const teamId = teams[index % teams.length] as string;
+    const others = [
+      () => catalogue.teams.edits.remove({ teamId, actor: actor('robin') }),
+      () => catalogue.bots.edits.edit(edit, { ...unchanged, prefix: `${index}` }),
+    ];
+    return [transfer(botId, 'robin', teamId), ...(index % 4 < 2 ? [others[index % 2]?.()] : [])];
+  });
+  const outcomes = await Promise.allSettled(changes.flat());
+  const owners = await readOwners(botId);
+
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') assert.ok(waitedTooLong(outcome.reason), String(outcome.reason));
+    else assertIncludes(['moved', 'done', 'not_empty', 'not_found', ...refused], outcome.value?.kind ?? '');
+  }
+  assert.is(owners.length, 1);
+  assert.is((await sql`select from teams where id = ${owners[0]?.team_id ?? ''}`).length, 1);
 });
 
 test('bots that two teams exchange are all moved', async () => {
@@ -197,16 +230,12 @@ test('a token minted while its bot is deleted or transferred does not stay', asy
 });
 
 test('concurrent edits of different fields all take effect', async () => {
-  const none = {
-    ...{ captchaOptOut: null, extraLinks: null, invite: null, library: null, long: null },
-    ...{ nsfw: null, prefix: null, short: null, tags: null },
-  };
   const botId = await createNewBot('robin');
   const request = { botId, actor: actor('robin') };
   const outcomes = await Promise.all([
-    catalogue.bots.edits.edit(request, { ...none, prefix: '?' }),
-    catalogue.bots.edits.edit(request, { ...none, tags: ['new'] }),
-    catalogue.bots.edits.edit(request, { ...none, nsfw: true }),
+    catalogue.bots.edits.edit(request, { ...unchanged, prefix: '?' }),
+    catalogue.bots.edits.edit(request, { ...unchanged, tags: ['new'] }),
+    catalogue.bots.edits.edit(request, { ...unchanged, nsfw: true }),
   ]);
   const [row] = await sql`select prefix, tags, nsfw from bots where bot_id = ${botId}`;
 
