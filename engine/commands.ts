@@ -40,7 +40,7 @@ import type { Flusher } from './flush/flusher.ts';
 import { computeShard, type EntityKind, type EntityRef, type Shard, type Target, toAddress } from './ids.ts';
 import { limits } from './limits.ts';
 import { judgeDueParts, type LivenessParts } from './liveness.ts';
-import type { EngineMeters, HotReader, ShardedStore } from './ports.ts';
+import type { EngineMeters, HotReader } from './ports.ts';
 import {
   type Attempt,
   type Command,
@@ -57,7 +57,7 @@ export interface CommandCore extends Core {
   readonly flusher: Pick<Flusher, 'waitForFlush' | 'flushEarly' | 'getBacklogSize'>;
   readonly stalenessPoller: Pick<StalenessPoller, 'awaitRecheck' | 'suspectStale'>;
   readonly load: Loader;
-  readonly hot: Pick<HotReader, 'readParts'> & ShardedStore;
+  readonly hot: Pick<HotReader, 'readParts'>;
   readonly liveness: LivenessParts;
   readonly meters: Pick<EngineMeters, 'recordPartsSwitch'>;
   readonly rules: CommitRules;
@@ -84,15 +84,14 @@ export const createCommands = (core: CommandCore): Commands => ({
   countInvite: (view) => sendUnawaited(core, { kind: 'invite', target: view.ref }),
   vote: (request) => vote(core, request),
   readVoteStatus: (kind, id, user) => readVoteStatus(core, { kind, id }, user),
-  waitForFlush: (kind, id) => core.flusher.waitForFlush(findShard(core, kind, id)),
-  flushEarly: (kind, id) => core.flusher.flushEarly(findShard(core, kind, id)),
+  waitForFlush: (kind, id) => core.flusher.waitForFlush(findShard(kind, id)),
+  flushEarly: (kind, id) => core.flusher.flushEarly(findShard(kind, id)),
   refreshFacts: (kind, id) => refreshFacts(core, { kind, id }),
   deliverAdjustments: (kind, id) => deliverAdjustmentsOf(toDeliveryParts(core), { kind, id }),
   suspectStale: () => core.stalenessPoller.suspectStale(),
 });
 
-const findShard = ({ hot }: CommandCore, kind: EntityKind, id: string): Shard =>
-  computeShard(toAddress(kind, id), hot.countShards());
+const findShard = (kind: EntityKind, id: string): Shard => computeShard(toAddress(kind, id));
 
 /* ------------------------------------------------------------------ reads */
 

@@ -97,7 +97,6 @@ const wireParts = (parts: EngineParts): WiredEngine => {
   });
   const activation = { ledger, clock, rules, renew, send: (item: Item) => sendItem(core, item) };
   const registry = createRegistry({
-    shardCount: hot.countShards(),
     actorsMax: parts.actorsMax,
     meters,
     activate: (kind, id) => activate(activation, load, { kind, id }),
@@ -144,7 +143,7 @@ const wireParts = (parts: EngineParts): WiredEngine => {
 const wireLiveness = (parts: EngineParts, send: LivenessParts['send']): LivenessParts => ({
   ...parts,
   send,
-  listShards: () => parts.flushShards?.() ?? listAllShards(parts.hot.countShards()),
+  listShards: () => parts.flushShards?.() ?? listAllShards(),
   stale: new Map(),
 });
 
@@ -183,7 +182,7 @@ const start = async (wired: WiredEngine): Promise<void> => {
  * start would empty the shard, because SQL is ahead of it.
  */
 const observeVersions = async ({ parts, outputGate }: WiredEngine): Promise<void> => {
-  const shards = listAllShards(parts.hot.countShards());
+  const shards = listAllShards();
   const versions = await parts.hot.readVersions(shards);
   for (const [index, shard] of shards.entries()) {
     const known = outputGate.getVersion(shard);

@@ -2,9 +2,8 @@
  * Identifiers: entity kinds, branded types, addresses and shards.
  *
  * Defines the fixed mapping from an entity to its address (its key in the hot store) and its logical shard.
- * The mapping never changes: every later version reads a store that an earlier one wrote. The number of
- * shards belongs to the store (storage/shards.ts). Branded identifiers are created only here, so a raw string
- * from a request cannot be mistaken for one.
+ * The mapping never changes, because stores outlive programs. Branded identifiers are created only here, so
+ * a raw string from a request cannot be mistaken for one.
  */
 
 export const entityKinds = ['bot', 'server', 'team', 'pack'] as const;
@@ -12,14 +11,13 @@ export type EntityKind = (typeof entityKinds)[number];
 
 /** The listing id, from an SQL sequence: an entity that is deleted and listed again gets a new one. */
 export type Incarnation = number & { readonly __brand: 'incarnation' };
-/** A logical shard, from 0 to the store's number of shards - 1. */
+/** A logical shard, from 0 to `shardsTotal` - 1. */
 export type Shard = number & { readonly __brand: 'shard' };
 /** `<letter>:<encoded id>`: the address of an entity, the same for all its incarnations. */
 export type EntityAddress = string & { readonly __brand: 'address' };
 
-/** The number of shards of new stores, and of all stores from before the number was recorded in SQL. */
-export const newShardCount = 16;
-export const oldShardCount = 128;
+/** The number of shards. Never changes: it decides under which keys a store has an entity. */
+export const shardsTotal = 16;
 
 /** One listing of one entity, as the hot store and the ledger know it. */
 export interface EntityRef {
@@ -46,9 +44,9 @@ export const foldTargetId = (kind: string, id: string): string => (kind === 'pac
 export const toIncarnation = (value: number): Incarnation => value as Incarnation;
 export const toShard = (value: number): Shard => value as Shard;
 
-/** Lists all shards of a store with `count` of them, in their order from shard `start` on. */
-export const listAllShards = (count: number, start = 0): readonly Shard[] =>
-  Array.from({ length: count }, (_, index) => toShard((start + index) % count));
+/** Lists all shards, in their order from shard `start` on. */
+export const listAllShards = (start = 0): readonly Shard[] =>
+  Array.from({ length: shardsTotal }, (_, index) => toShard((start + index) % shardsTotal));
 
 /** Matches ids that need no encoding, as nearly all do. The test takes a tenth of an encoding. */
 const plainId = /^[A-Za-z0-9_-]*$/;
@@ -71,8 +69,8 @@ export const computeTextHash = (text: string): number => {
  * Computes the shard by a hash of the address. Must never change (see the header). Of two counts the smaller
  * one's shard is the last bits of the larger one's.
  */
-export const computeShard = (address: EntityAddress, count: number): Shard =>
-  (computeTextHash(address) & (count - 1)) as Shard;
+export const computeShard = (address: EntityAddress): Shard =>
+  (computeTextHash(address) & (shardsTotal - 1)) as Shard;
 
 /** Builds the reference of one listing. */
 export const createEntityRef = (listing: Omit<EntityRef, 'address'>): EntityRef => {

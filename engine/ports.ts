@@ -136,14 +136,8 @@ export interface ShardChanges {
   readonly changed: ReadonlyMap<EntityAddress, number> | null;
 }
 
-/** How a hot store divides its entities. */
-export interface ShardedStore {
-  /** The number of shards, as SQL says: final when the engine is created. */
-  countShards(): number;
-}
-
 /** The only way to change counted facts: `commit`, and what its callers must know about the store. */
-export interface HotWriter extends ShardedStore {
+export interface HotWriter {
   /**
    * The store is a server whose newest confirmed commits may get lost, perhaps in a way that starts later
    * (`Pulse.mayLoseTail`). So the engine buffers the recent ones to resend them.
@@ -181,7 +175,7 @@ export interface FlushSource {
 }
 
 /** The hot store's generations, one per shard. Versions of a shard compare only within one generation. */
-export interface GenerationStore extends ShardedStore {
+export interface GenerationStore {
   /** Generation per shard, 0 for a shard that was never published. */
   readGenerations(): Promise<readonly number[]>;
   /** Raises generations (never lowers one) and marks the shards' entities dirty. Hot. */

@@ -31,7 +31,7 @@ import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
 import type { KeyHasher } from '../storage/nodes/rates.ts';
 import type { Stores } from '../storage/open.ts';
-import { prepareStores } from '../storage/shards.ts';
+import { prepareStores } from '../storage/prepare.ts';
 import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
 import { startInterval } from '../storage/timers.ts';
 import { listRouteNames } from './app.ts';
@@ -198,7 +198,7 @@ const followFleet = (
     readFigures: parts.figures.read,
     engine: parts.engine,
     onFlushers: (names) => {
-      parts.assignment.shards = assignShards(parts.node, names, parts.stores.hot.countShards());
+      parts.assignment.shards = assignShards(parts.node, names);
     },
     refreshWebhooks: parts.webhooks.refresh,
   });

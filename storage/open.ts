@@ -21,7 +21,6 @@ import type { LmdbStore } from './hot/lmdb/store.ts';
 import type { RedisHotStore } from './hot/redis/store.ts';
 import { createFolderOwner, createRedisOwner, type HotOwner, isHolder } from './hot-owner.ts';
 import type { HotTransfer } from './move/records.ts';
-import type { ShardCounts } from './shards.ts';
 import type { Pool } from './sql/client.ts';
 import { openFault } from './sql/open-fault.ts';
 import { openServerSql } from './sql/server.ts';
@@ -57,7 +56,7 @@ export interface StoresOptions {
 }
 
 export interface Stores extends Pool {
-  readonly hot: HotStore & ShardCounts & { readonly transfer: HotTransfer };
+  readonly hot: HotStore & { readonly transfer: HotTransfer };
   /** Other nodes may use the same stores. */
   readonly shared: boolean;
   /** What claims the database of a server, `null` where one folder holds both stores. */
@@ -178,8 +177,8 @@ const openServers: OpenAll = async (config, options, undo) => {
 /** Throws if the hot store has counters but SQL is missing: a new database would not match them. */
 const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): Promise<void> => {
   if (existsSync(database)) return;
-  const counts = await hot.listShardCounts();
-  if (counts.length === 0) return;
+  const generations = await hot.readGenerations();
+  if (generations.every((generation) => generation === 0)) return;
   throw createNotAppliedError('open', 'unreachable', `There is no database in DATA_DIR. ${loss}`);
 };
 

@@ -3,7 +3,7 @@
  * nodes come and go; each change is followed by two windows in which CPU per request is read.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listAllShards, newShardCount, type Shard } from '../../engine/ids.ts';
+import { listAllShards, type Shard, shardsTotal } from '../../engine/ids.ts';
 import { fillBots, toGrownId } from '../growth/fill.ts';
 import { nowMs, type Span } from '../prove/client-log.ts';
 import { askPatiently } from '../prove/patient.ts';
@@ -100,7 +100,7 @@ const measureWindow = async ({ options, servers, log }: Run): Promise<Window> =>
 
 const findLongest = (log: ProveLog, span: Span): number =>
   Math.max(
-    ...listAllShards(newShardCount).map((shard) => findSilenceMs(pickShards(log, new Set([shard])), span)),
+    ...listAllShards(shardsTotal).map((shard) => findSilenceMs(pickShards(log, new Set([shard])), span)),
   );
 
 const runStage = async (run: Run, name: string, change: () => Promise<void>): Promise<Stage> => {

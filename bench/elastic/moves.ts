@@ -3,7 +3,7 @@
  * back. The slots that have shards move one by one, so that the silence of each shard can be seen beside its
  * size.
  */
-import { listAllShards, newShardCount, type Shard } from '../../engine/ids.ts';
+import { listAllShards, type Shard } from '../../engine/ids.ts';
 import { toTag } from '../../storage/hot/redis/tags.ts';
 import { nowMs, type Span } from '../prove/client-log.ts';
 import type { RedisCluster } from '../shared/redis-cluster.ts';
@@ -23,8 +23,8 @@ const othersAtOnce = 64;
 const joinedPrimaries = primaries.length + 1;
 
 const findShardSlots = async (cluster: RedisCluster): Promise<ReadonlyMap<number, Shard>> => {
-  const shards = listAllShards(newShardCount);
-  const slotOf = (shard: Shard) => cluster.slotOf(`{s${toTag(shard, newShardCount)}}:e`);
+  const shards = listAllShards();
+  const slotOf = (shard: Shard) => cluster.slotOf(`{s${toTag(shard)}}:e`);
   const slots = await Promise.all(shards.map(slotOf));
   return new Map(slots.map((slot, index) => [slot, shards[index] as Shard]));
 };

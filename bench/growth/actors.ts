@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createRegistry } from '../../engine/actors/registry.ts';
 import { emptyFacts, emptyTotals, toLazyState } from '../../engine/entity/state.ts';
-import { createEntityRef, newShardCount, toIncarnation, toShard } from '../../engine/ids.ts';
+import { createEntityRef, shardsTotal, toIncarnation, toShard } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/ports.ts';
 import { toGrownId } from './fill.ts';
 
@@ -21,7 +21,6 @@ export const measureActors = async (): Promise<number> => {
   const collect = runInNewContext('gc') as () => void;
   const meters = new Proxy({}, { get: () => () => {} }) as EngineMeters;
   const registry = createRegistry({
-    shardCount: newShardCount,
     actorsMax: actors,
     meters,
     activate: async (kind, id) => {
@@ -32,7 +31,7 @@ export const measureActors = async (): Promise<number> => {
         kind,
         id,
         incarnation: toIncarnation(index + 1),
-        shard: toShard(index % newShardCount),
+        shard: toShard(index % shardsTotal),
       };
       return { ref: createEntityRef(listing), generation: 1, state: toLazyState(state) };
     },

@@ -5,7 +5,7 @@
  * request for an entity activates it.
  */
 import postgres from 'postgres';
-import { computeShard, newShardCount, toAddress } from '../../engine/ids.ts';
+import { computeShard, toAddress } from '../../engine/ids.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import type { Names } from '../search/names.ts';
 
@@ -39,7 +39,7 @@ export const copyBots = async (
   for (let from = 0; from < count; from += batchRows) {
     const length = Math.min(batchRows, count - from);
     const ids = Array.from({ length }, (_, index) => toGrownId(from + index));
-    const shards = ids.map((id) => Number(computeShard(toAddress('bot', id), newShardCount)));
+    const shards = ids.map((id) => Number(computeShard(toAddress('bot', id))));
     const names = makeNames === undefined ? [] : ids.map((_, index) => makeNames(from + index));
     if (names.length > 0) await addAccounts(sql, ids, names);
     await sql`

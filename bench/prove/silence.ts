@@ -1,7 +1,7 @@
 /**
  * How long a store took no changes, by the client's log. Pure.
  */
-import { computeShard, type EntityKind, newShardCount, type Shard, toAddress } from '../../engine/ids.ts';
+import { computeShard, type EntityKind, type Shard, toAddress } from '../../engine/ids.ts';
 import type { ClientLog, Span } from './client-log.ts';
 
 /** The longest time between two acknowledged changes that touches the span, in milliseconds. */
@@ -15,7 +15,7 @@ export const findSilenceMs = (log: Pick<ClientLog, 'stats' | 'votes'>, { fromMs,
 /** The changes of these shards alone, at one node or all. */
 export const pickShards = (log: ClientLog, shards: ReadonlySet<Shard>, life?: number): ClientLog => {
   const isOne = (op: { readonly life: number }, kind: EntityKind, id: string): boolean =>
-    (life === undefined || op.life === life) && shards.has(computeShard(toAddress(kind, id), newShardCount));
+    (life === undefined || op.life === life) && shards.has(computeShard(toAddress(kind, id)));
   return {
     ...log,
     // A post of one shard of a bot has the id of both.

@@ -43,7 +43,6 @@ export interface LatestState {
 
 export interface RegistryParts {
   /** The store's number of shards. */
-  readonly shardCount: number;
   readonly actorsMax: number;
   readonly meters: EngineMeters;
   /** Loads or initialises the entity; `null` if there is no such listing. */
@@ -91,7 +90,7 @@ export const createRegistry = (parts: RegistryParts) => {
     latestStates: new Map(),
     unflushed: new Map(),
     hand: actors.entries(),
-    watches: createWatches(parts.shardCount),
+    watches: createWatches(),
   };
   return {
     /** The live actor, its state current or stale, or `undefined`. Marks it used. */
@@ -153,7 +152,7 @@ const getOrActivate = (state: RegistryState, kind: EntityKind, id: string): Prom
     state.activations.delete(address);
     state.latestStates.delete(address);
   });
-  const shard = computeShard(address, state.shardCount);
+  const shard = computeShard(address);
   const activating = { promise, shard, waiters: 1, stale: false, staleBelow: 0 };
   state.activations.set(address, activating);
   return promise;
@@ -319,7 +318,7 @@ const passivate = (state: RegistryState): void => {
   }
 };
 
-export const createWatches = (shardCount: number) => {
+export const createWatches = () => {
   const listeners = new Map<EntityAddress, readonly (() => void)[]>();
   const byShard = new Map<Shard, Set<EntityAddress>>();
   const notify = (address: EntityAddress): void => {
@@ -332,7 +331,7 @@ export const createWatches = (shardCount: number) => {
       // Each watch has a listener of its own, so that ending one leaves the others.
       const listener = (): void => onChanged();
       listeners.set(address, [...(listeners.get(address) ?? []), listener]);
-      const shard = computeShard(address, shardCount);
+      const shard = computeShard(address);
       const watched = byShard.get(shard) ?? new Set();
       byShard.set(shard, watched.add(address));
       return () => {

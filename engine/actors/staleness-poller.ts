@@ -9,7 +9,7 @@
  * that did not run for a while (it or its machine was stopped) missed its polls: then reads wait until a poll
  * started after that is answered. For the same reason a node may rest: where nothing was read for some
  * seconds and nothing is watched, it polls no more until the next reader, who waits for one answer. Bound:
- * one poll at a time, `shardCount` shards. Off on a node that shares its stores with no other. Started and
+ * one poll at a time, `shardsTotal` shards. Off on a node that shares its stores with no other. Started and
  * stopped by `create.ts`.
  */
 

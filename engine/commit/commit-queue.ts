@@ -5,7 +5,7 @@
  * sealed batches exactly while a call is in flight or waits to be resent.
  */
 import assert from 'node:assert/strict';
-import type { Shard } from '../ids.ts';
+import { type Shard, shardsTotal } from '../ids.ts';
 import { limits } from '../limits.ts';
 import type { HotWriter } from '../ports.ts';
 import {
@@ -89,7 +89,7 @@ export const setMode = (queue: CommitQueue, mode: CommitQueueMode): void => {
 
 /** The commit queues of a store, each created on first use. */
 export class CommitQueues {
-  private readonly hot: Pick<HotWriter, 'toCommitQueue' | 'countShards'>;
+  private readonly hot: Pick<HotWriter, 'toCommitQueue'>;
   private readonly byIndex = new Map<number, CommitQueue>();
   /** Queues that gather for longer than `limits.gatherUnawaitedMs`, until a caller waits for any queue. */
   readonly longest = new Set<CommitQueue>();
@@ -97,7 +97,7 @@ export class CommitQueues {
 
   constructor(hot: CommitQueues['hot']) {
     this.hot = hot;
-    this.byShard = new Array<CommitQueue | undefined>(hot.countShards()).fill(undefined);
+    this.byShard = new Array<CommitQueue | undefined>(shardsTotal).fill(undefined);
   }
 
   get(shard: Shard): CommitQueue {

@@ -87,7 +87,7 @@ interface OutputGateState extends OutputGateParts {
 
 /** Creates an empty gate. Its batch numbers start again, so the producer's name must be new. */
 export const createOutputGate = (parts: OutputGateParts) => {
-  const shardQueues = listAllShards(parts.hot.countShards()).map((shard) =>
+  const shardQueues = listAllShards().map((shard) =>
     createShardQueue(shard, parts.producer, parts.hot.mayLoseTail),
   );
   const gate: OutputGateState = {

@@ -46,7 +46,7 @@ export const emptyOlder = async (
 ): Promise<readonly Shard[]> => {
   // In this order, because a change is in the hot store before it is flushed.
   const flushed = await ledger.readFlushedPositions();
-  const shards = listAllShards(hot.countShards());
+  const shards = listAllShards();
   const known = await hot.readVersions(shards);
   const older = shards.flatMap((shard) => {
     const { generation, version } = known[shard] as ShardPosition;
@@ -65,7 +65,7 @@ export const renewUnpublished = async (hot: GenerationStore, ledger: GenerationL
   const hotGenerations = await hot.readGenerations();
   const ledgerGenerations = await ledger.readGenerations();
   const isBehind = (shard: Shard): boolean => (hotGenerations[shard] ?? 0) < (ledgerGenerations[shard] ?? 0);
-  const behind = listAllShards(hot.countShards()).filter(isBehind);
+  const behind = listAllShards().filter(isBehind);
   if (behind.length > 0) await renewGenerations(hot, ledger, behind);
 };
 
@@ -88,7 +88,7 @@ export const reconcileGenerations = async (
   const emptied = new Set(ledgerEmpty ? [] : await emptyOlder(hot, ledger));
   const isStale = (shard: Shard): boolean =>
     hotGenerations[shard] === 0 || hotGenerations[shard] !== ledgerGenerations[shard];
-  const stale = listAllShards(hot.countShards()).filter((shard) => emptied.has(shard) || isStale(shard));
+  const stale = listAllShards().filter((shard) => emptied.has(shard) || isStale(shard));
   if (stale.length > 0) await renewGenerations(hot, ledger, stale);
   return stale;
 };

@@ -15,16 +15,12 @@ const computeWeight = (text: string): number => {
 
 /**
  * Lists the shards of `node` among `nodes`, `null` if it is alone. Counts `node` in even if the list lacks
- * it. `count`: the number of shards.
+ * it.
  */
-export const assignShards = (
-  node: string,
-  nodes: readonly string[],
-  count: number,
-): readonly Shard[] | null => {
+export const assignShards = (node: string, nodes: readonly string[]): readonly Shard[] | null => {
   const others = nodes.filter((name) => name !== node);
   if (others.length === 0) return null;
-  return listAllShards(count).filter((shard) => {
+  return listAllShards().filter((shard) => {
     const own = computeWeight(`${shard} ${node}`);
     return others.every((other) => {
       const weight = computeWeight(`${shard} ${other}`);

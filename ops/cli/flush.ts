@@ -12,7 +12,7 @@ import { createMetrics } from '../../http/telemetry/metrics.ts';
 import { hasDirectory } from '../../storage/backup/embedded.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
-import { prepareStores } from '../../storage/shards.ts';
+import { prepareStores } from '../../storage/prepare.ts';
 import { hasTable } from '../../storage/sql/rows.ts';
 import { commandSilenceMaxMs } from '../../storage/sql/server.ts';
 import { systemClock } from '../clock.ts';
@@ -64,7 +64,7 @@ export const flushToSql = async (stores: Stores): Promise<void> => {
   const { hot, sql, shared } = stores;
   const ledger = createLedger(sql);
   await reconcileGenerations(hot, ledger);
-  const shards = shared ? listAllShards(hot.countShards()) : null;
+  const shards = shared ? listAllShards() : null;
   const flusher = createFlusher({
     hot,
     ledger,

@@ -16,7 +16,7 @@ import type { EntityKind } from '../../engine/ids.ts';
 import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
-import { prepareStores } from '../../storage/shards.ts';
+import { prepareStores } from '../../storage/prepare.ts';
 import { runOnServer } from '../../storage/sql/server.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { findNearest } from '../config/nearest.ts';

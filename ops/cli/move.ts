@@ -11,7 +11,7 @@ import { formatCounted } from '../../http/operator/page/format.ts';
 import { readMark } from '../../storage/move/marks.ts';
 import { applyMove, endMove } from '../../storage/move/move.ts';
 import type { Stores } from '../../storage/open.ts';
-import { prepareStores, readShardCount, takeShardCount } from '../../storage/shards.ts';
+import { prepareStores } from '../../storage/prepare.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { operatorTokenFile } from '../config/operator-token.ts';
@@ -108,7 +108,6 @@ const runUndo = async (config: Config, terminal: Terminal): Promise<number> => {
 /** Migrates, unless an interrupted move has closed the directory, and flushes. */
 const flushSource = async (source: Stores): Promise<void> => {
   if ((await readMark(source.sql)) === null) await prepareStores(source);
-  else await takeShardCount(source.hot, await readShardCount(source.sql));
   await flushToSql(source);
 };
 

@@ -49,9 +49,9 @@ export const runReflush = async (config: Config, terminal: Terminal): Promise<nu
   await runWithStores(config, terminal, async (stores) => {
     await assertDirectory(stores);
     const behind = await listShardsBehind(stores.hot, await readNewestPositions(stores.sql));
-    if (behind.length > 0) throw new CommandError(describeOlderHotStore(behind.length, stores.hot));
+    if (behind.length > 0) throw new CommandError(describeOlderHotStore(behind.length));
     await beginTimeline(stores.sql);
-    const shards = listAllShards(stores.hot.countShards());
+    const shards = listAllShards();
     await renewGenerations(stores.hot, createLedger(stores.sql), shards);
     await flushToSql(stores);
   });

@@ -35,8 +35,6 @@ export interface ServersBackup extends ManifestHeader {
   /** Major version of the dumped server. */
   readonly postgres: number;
   readonly dump: { readonly bytes: number; readonly sha256: string };
-  /** The number of shards; backups of earlier versions have none, and 128 shards. */
-  readonly shards?: number;
   /** The newest position of each shard, to detect an older hot store. */
   readonly newest: readonly NumberedShardPosition[];
 }

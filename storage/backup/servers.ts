@@ -12,11 +12,10 @@
  */
 import { join } from 'node:path';
 import { isBefore } from '../../engine/entity/history.ts';
-import { listAllShards, oldShardCount } from '../../engine/ids.ts';
-import type { HotStore, ShardedStore } from '../../engine/ports.ts';
+import { listAllShards, shardsTotal } from '../../engine/ids.ts';
+import type { HotStore } from '../../engine/ports.ts';
 import { syncPath } from '../embedded/copy.ts';
 import { beginTimeline } from '../ledger/generations.ts';
-import { readShardCount, type ShardCounts, takeShardCount } from '../shards.ts';
 import type { Sql } from '../sql/client.ts';
 import { readColumn, readNumber } from '../sql/rows.ts';
 import {
@@ -32,7 +31,7 @@ import { dumpName, findPrograms } from './programs.ts';
 
 export interface Servers {
   readonly sql: Sql;
-  readonly hot: HotStore & ShardCounts;
+  readonly hot: HotStore;
   readonly databaseUrl: string;
   /** Ends the running program. */
   readonly signal: AbortSignal;
@@ -55,10 +54,10 @@ export const backupServers = async (
   return writeBackup<ServersBackup>(directory, async (draft) => {
     const file = join(draft, dumpName);
     // Read before the dump, so that the dump is at least as new as the positions.
-    const [newest, shards] = [await readNewestPositions(sql), await readShardCount(sql)];
+    const newest = await readNewestPositions(sql);
     await programs.dump(file, { signal });
     await syncPath(file, false);
-    return { format: 1, kind: 'servers', takenAt, postgres, dump: await measureDump(file), shards, newest };
+    return { format: 1, kind: 'servers', takenAt, postgres, dump: await measureDump(file), newest };
   });
 };
 
@@ -74,8 +73,6 @@ export const restoreServers = async (servers: Servers, directory: string) => {
   await assertUndamaged(file, manifest);
   const programs = await findRestorePrograms(sql, databaseUrl, manifest);
   await assertEmpty(sql);
-  // The hot store may have counters that stay: they must have the number of shards of the backup.
-  await takeShardCount(hot, manifest.shards ?? oldShardCount);
   const hasCounters = await hasAnyShard(hot);
   if (hasCounters) await raiseGenerations(hot, manifest);
   await programs.restore(file, signal);
@@ -86,13 +83,13 @@ export const restoreServers = async (servers: Servers, directory: string) => {
 /** Raises the generations of the hot store. Throws if the hot store is older than the backup. */
 const raiseGenerations = async (hot: HotStore, { newest }: ServersBackup): Promise<void> => {
   const behind = await listShardsBehind(hot, newest);
-  if (behind.length > 0) throw new BackupError(describeOlderHotStore(behind.length, hot));
+  if (behind.length > 0) throw new BackupError(describeOlderHotStore(behind.length));
   await raiseGenerationsPastSql(hot, newest);
 };
 
 /** Builds the message for a hot store that is older than SQL. Also used by the command line. */
-export const describeOlderHotStore = (shards: number, hot: ShardedStore): string =>
-  `The hot store is older than SQL in ${shards} of its ${hot.countShards()} shards: it would show old ` +
+export const describeOlderHotStore = (shards: number): string =>
+  `The hot store is older than SQL in ${shards} of its ${shardsTotal} shards: it would show old ` +
   'counts and write them back. Stop all nodes and empty it (redis-cli FLUSHDB on every node of a Cluster; ' +
   'embedded, move the folder hot in DATA_DIR away): the totals then come from SQL.';
 
@@ -147,7 +144,7 @@ export const listShardsBehind = async (
   hot: HotStore,
   positions: readonly NumberedShardPosition[],
 ): Promise<readonly number[]> => {
-  const hotPositions = await hot.readVersions(listAllShards(hot.countShards()));
+  const hotPositions = await hot.readVersions(listAllShards());
   return positions
     .filter((position) => {
       const hotPosition = hotPositions[position.shard];
@@ -167,5 +164,5 @@ const hasAnyShard = async (hot: HotStore): Promise<boolean> =>
 const raiseGenerationsPastSql = async (hot: HotStore, positions: readonly NumberedShardPosition[]) => {
   const generations = [...(await hot.readGenerations()), ...positions.map(({ generation }) => generation)];
   const generation = Math.max(0, ...generations) + 1;
-  await hot.publish(listAllShards(hot.countShards()).map((shard) => ({ shard, generation })));
+  await hot.publish(listAllShards().map((shard) => ({ shard, generation })));
 };

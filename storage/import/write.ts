@@ -8,7 +8,7 @@
  * for new votes sees no old one later. They are no events and are not sent to webhooks.
  * Writes SQL only; the engine reads an entity on first use.
  */
-import { computeShard, type EntityKind, oldShardCount, toAddress } from '../../engine/ids.ts';
+import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
 import { buildRows, escapeText, type Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { memberFields, totalsFields } from './directory.ts';
@@ -214,9 +214,7 @@ const totalsTable = createTable('totals', [
   {
     name: 'shard',
     type: 'bigint',
-    // As in catalogue/shared/listings.ts.
-    expression: 'shard & (select number - 1 from store_shards)',
-    value: ({ kind, id }) => computeShard(toAddress(kind as EntityKind, id), oldShardCount),
+    value: ({ kind, id }) => computeShard(toAddress(kind as EntityKind, id)),
   },
   ...toColumns(totalsFields, 'totals'),
 ]);

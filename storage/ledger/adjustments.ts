@@ -35,7 +35,6 @@ interface AdjustmentRow {
   readonly incarnation: Incarnation;
   readonly kind: EntityKind;
   readonly entity_id: string;
-  readonly shard_count: number;
   readonly action: 'adjust' | 'forget';
   readonly sequence: number;
   readonly payload: StoredChange;
@@ -43,7 +42,7 @@ interface AdjustmentRow {
 
 const toAdjustment = (row: AdjustmentRow): Adjustment => {
   const { kind, entity_id: id, incarnation } = row;
-  const shard = computeShard(toAddress(kind, id), row.shard_count);
+  const shard = computeShard(toAddress(kind, id));
   const target = createEntityRef({ kind, id, incarnation, shard });
   if (row.action === 'forget') return { id: row.id, item: { kind: 'forget', target } };
   const { upvotes = 0, downvotes = 0, releaseBeforeMs = 0, release = [], hold = [] } = row.payload;
@@ -59,8 +58,7 @@ export const selectOpenAdjustments = async (
 ): Promise<readonly Adjustment[]> => {
   const ofOne = kind !== undefined && id !== undefined && sql`and kind = ${kind} and entity_id = ${id}`;
   const rows = await sql<AdjustmentRow[]>`
-    select id, incarnation, kind, entity_id, action, sequence, payload,
-      (select number from store_shards) as shard_count
+    select id, incarnation, kind, entity_id, action, sequence, payload
     from adjustments
     where settled_at is null and id > ${afterId} ${ofOne || sql``}
     order by id limit ${limit}`;

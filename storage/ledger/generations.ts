@@ -9,11 +9,11 @@
 import { isBefore } from '../../engine/entity/history.ts';
 import type { ShardPosition } from '../../engine/entity/items.ts';
 import { createNotAppliedError } from '../../engine/errors.ts';
-import type { Shard } from '../../engine/ids.ts';
+import { type Shard, shardsTotal } from '../../engine/ids.ts';
 import type { DirtyEntity } from '../../engine/ports.ts';
 import { formatNumbers, type Sql, type Transaction } from '../sql/client.ts';
 import { locks } from '../sql/locks.ts';
-import { hasTable, readColumn, readFlag, readNumber } from '../sql/rows.ts';
+import { readColumn, readFlag, readNumber } from '../sql/rows.ts';
 import { buildTotalsUpdate, formatTotals } from './totals.ts';
 
 /**
@@ -107,7 +107,7 @@ export const recordFlushedPositions = async (transaction: Transaction, entities:
 export const readGenerations = (sql: Sql): Promise<readonly number[]> =>
   readColumn<number>(sql`
     select coalesce(generation, 0) as generation
-    from generate_series(0, (select number - 1 from store_shards)) as shard
+    from generate_series(0, ${shardsTotal - 1}::int) as shard
     left join generations using (shard) order by shard`);
 
 /** Reads the newest flushed position, per shard. */
@@ -115,7 +115,7 @@ export const readFlushedPositions = async (sql: Sql): Promise<readonly ShardPosi
   ShardPosition[]
 >`
   select coalesce(flushed_generation, 0) as generation, coalesce(flushed_version, 0) as version
-  from generate_series(0, (select number - 1 from store_shards)) as shard
+  from generate_series(0, ${shardsTotal - 1}::int) as shard
   left join generations using (shard) order by shard`;
 
 /**
@@ -147,8 +147,6 @@ const timelineRevisions = 2 ** 20;
 export const beginTimeline = async (sql: Sql | Transaction): Promise<void> => {
   await sql`
     select setval('incarnations', (select last_value from incarnations) + ${incarnationsSkipped}::bigint)`;
-  // In the schema of an earlier version the migration creates the first timeline.
-  if (!(await hasTable(sql, 'lineage'))) return;
   // Derived from the clock, so that the same old copy begins another timeline each time it is restored.
   await sql`
     update lineage set revisions = greatest(revisions + ${timelineRevisions}::bigint,

@@ -12,11 +12,10 @@ import { listAllShards } from '../../engine/ids.ts';
 import { writeWhileReading } from '../../engine/tools/write-while-reading.ts';
 import { claimDatabase } from '../hot-owner.ts';
 import type { Stores } from '../open.ts';
-import { readShardCount, takeShardCount } from '../shards.ts';
 import { migrate } from '../sql/migrate.ts';
 import { hasRow } from '../sql/rows.ts';
 import { type Mark, readMark, readMoveId, removeMark, writeMark } from './marks.ts';
-import { assignShards, countRows, endTimeLimits, writeCopy } from './sql-copy.ts';
+import { countRows, endTimeLimits, writeCopy } from './sql-copy.ts';
 
 export interface MovePlan {
   readonly source: Stores;
@@ -95,29 +94,22 @@ const prepareTarget = async ({ target, from, to }: MovePlan, id: string): Promis
 
 const fillTarget = async (plan: MovePlan, id: string): Promise<number> => {
   const { source, target } = plan;
-  const versions = await source.hot.readVersions(listAllShards(source.hot.countShards()));
+  const versions = await source.hot.readVersions(listAllShards());
   const total = (await countRows(source.sql)) + (await source.hot.transfer.countEntries());
   let done = 0;
   const onCopied = (count: number): void => {
     done += count;
     plan.onProgress(done, Math.max(total, done));
   };
-  const count = await readShardCount(target.sql);
-  const sameShards = count === source.hot.countShards();
   await target.hot.transfer.removeAll();
-  await takeShardCount(target.hot, count);
-  const merged = mergeHeads(versions);
-  const heads = listAllShards(count).map((shard) => {
-    return { shard, ...(sameShards ? (versions[shard] as ShardVersion) : merged) };
-  });
+  const heads = listAllShards().map((shard) => ({ shard, ...(versions[shard] as ShardVersion) }));
   await target.hot.transfer.writeHeads(heads);
   await target.sql.begin(async (transaction) => {
     await endTimeLimits(transaction);
     const hot = copyHot(plan, onCopied);
     hot.catch(() => {});
     // Both end before the stores are closed, also when one of them fails.
-    await writeCopy([source.sql, transaction], sameShards, onCopied).finally(() => hot);
-    if (!sameShards) await assignShards(transaction, merged.generation, count);
+    await writeCopy([source.sql, transaction], onCopied).finally(() => hot);
     await writeMark(transaction, { state: 'received', id }, `from ${plan.from}`);
   });
   return done;
@@ -125,10 +117,3 @@ const fillTarget = async (plan: MovePlan, id: string): Promise<number> => {
 
 const copyHot = ({ source, target }: MovePlan, onCopied: (count: number) => void): Promise<void> =>
   writeWhileReading(source.hot.transfer.readRecords(onCopied), target.hot.transfer.writeRecords);
-
-/** Versions of different shards do not compare: all begin a generation, after the last version. */
-const mergeHeads = (versions: readonly ShardVersion[]): ShardVersion => ({
-  generation: Math.max(...versions.map((head) => head.generation)) + 1,
-  version: Math.max(...versions.map((head) => head.version)),
-  chainHash: 0,
-});

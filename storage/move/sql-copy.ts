@@ -4,13 +4,12 @@
  * Rows travel as Postgres prints them, so nothing is converted, and triggers do not run: what they would
  * derive is copied, too. The caller runs it in one transaction of the target.
  */
-import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
 import { writeWhileReading } from '../../engine/tools/write-while-reading.ts';
-import { buildRows, formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
+import { formatTexts, type Queryable, type Sql, type Transaction } from '../sql/client.ts';
 import { hasTable, readNumber } from '../sql/rows.ts';
 
 /** Belongs to the stores, not to the directory. */
-const ownTables = ['schema_versions', 'store_shards', 'hot_store'];
+const ownTables = ['schema_versions', 'hot_store'];
 const rowsPerStep = 2_000;
 
 interface Table {
@@ -65,7 +64,6 @@ export const countRows = async (sql: Sql): Promise<number> => {
  */
 export const writeCopy = async (
   [source, target]: readonly [Sql, Transaction],
-  sameShards: boolean,
   onRows: (rows: number) => void,
 ): Promise<void> => {
   const tables = await listTables(source);
@@ -79,8 +77,7 @@ export const writeCopy = async (
   await createPartitions(source, target);
   await source.begin('isolation level repeatable read read only', async (reader) => {
     await endTimeLimits(reader);
-    for (const table of tables)
-      if (table.name !== 'generations' || sameShards) await copyTable([reader, target], table, onRows);
+    for (const table of tables) await copyTable([reader, target], table, onRows);
     await copySequences(reader, target);
   });
   for (const definition of indexes) await target.unsafe(definition);
@@ -161,27 +158,5 @@ const copySequences = async (reader: Transaction, target: Transaction): Promise<
       `select last_value::text as last, is_called as called from ${quote(name)}`,
     );
     await target`select setval(${quote(name)}, ${state?.last ?? '1'}::bigint, ${state?.called ?? false})`;
-  }
-};
-
-/**
- * Gives the rows the target's number of shards, `count`, under a generation that no shard had. The hot store
- * must get it, too.
- */
-export const assignShards = async (target: Transaction, generation: number, count: number): Promise<void> => {
-  await target`delete from generations`;
-  await target.unsafe(`insert into generations (shard, generation)
-    select shard, ${generation} from generate_series(0, ${count - 1}) as shard`);
-  const rows = await target<{ incarnation: number; kind: EntityKind; id: string }[]>`
-    select incarnation, kind, entity_id as id from totals`;
-  for (let first = 0; first < rows.length; first += rowsPerStep) {
-    const some = rows.slice(first, first + rowsPerStep).map(({ incarnation, kind, id }) => {
-      return { incarnation, shard: computeShard(toAddress(kind, id), count) };
-    });
-    await target`
-      update totals set shard = new.shard
-      from ${buildRows(target, some, { incarnation: 'bigint', shard: 'smallint' })}
-        as new (incarnation, shard)
-      where totals.incarnation = new.incarnation`;
   }
 };

@@ -19,7 +19,6 @@ import type { BatchReply } from '../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, toLazyState } from '../../engine/entity/state.ts';
 import { createFlusher } from '../../engine/flush/flusher.ts';
 import { renewGenerations } from '../../engine/flush/generations.ts';
-import { newShardCount } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import { adoptReply } from '../../engine/turns.ts';
 import { ref, withBot } from './commit/output-gate-kit.ts';
@@ -42,9 +41,7 @@ const replyOf = (change: Partial<BatchReply> = {}): BatchReply => ({
 
 /** A commit queue with one click in the open batch of one shard queue. */
 const createQueueWithClick = (): CommitQueue => {
-  const commitQueue = new CommitQueues({ toCommitQueue: () => 0, countShards: () => newShardCount }).get(
-    ref.shard,
-  );
+  const commitQueue = new CommitQueues({ toCommitQueue: () => 0 }).get(ref.shard);
   const shardQueue = createShardQueue(ref.shard, 'node', false);
   addOpen(shardQueue, recordedTurn(clickOn(ref)));
   enqueue(commitQueue, shardQueue);
@@ -112,7 +109,6 @@ test('an actor stays within one generation, and a state is not newer than its sh
   const kit = await createKit();
   const actor = new Actor(ref, 1, stateAt(4));
   const registry = createRegistry({
-    shardCount: newShardCount,
     actorsMax: 9,
     meters: kit.meters,
     activate: async () => ({ ref, generation: 1, state: stateAt(4) }),

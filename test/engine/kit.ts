@@ -136,7 +136,7 @@ export const createEngineOn = (kit: Kit, parts: Partial<Parameters<typeof create
 };
 
 export const publishAll = (hot: HotModel, generation: number): Promise<void> =>
-  hot.publish(listAllShards(hot.countShards()).map((shard) => ({ shard, generation })));
+  hot.publish(listAllShards().map((shard) => ({ shard, generation })));
 
 /** A bot that exists; the same id is the same shard in every test. */
 export const botRef = (id: string, incarnation = 1): EntityRef => refOf('bot', id, incarnation);

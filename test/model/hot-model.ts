@@ -19,7 +19,7 @@ import { type HotState, type LazyState, toLazyState } from '../../engine/entity/
 import { findHoldingSinceMs, type LastVoteFlag } from '../../engine/entity/votes.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
-import { computeShard, newShardCount, parseEntityRef, toAddress, toShard } from '../../engine/ids.ts';
+import { computeShard, parseEntityRef, shardsTotal, toAddress, toShard } from '../../engine/ids.ts';
 import { limits } from '../../engine/limits.ts';
 import type {
   Backlog,
@@ -73,8 +73,6 @@ export interface ModelOptions {
   readonly voteWaitMaxMs?: number;
   /** Tests may remove confirmed work from it. Default: false. */
   readonly mayLoseTail?: boolean;
-  /** Default: that of a new directory. */
-  readonly shardCount?: number;
 }
 
 export interface HotModel extends HotStore {
@@ -207,7 +205,7 @@ const loadOne = (
   window: { fromMs: number; toMs: number },
 ) => {
   const address = toAddress(request.kind, request.id);
-  const number = computeShard(address, shards.length);
+  const number = computeShard(address);
   const shard = shards[number] as ModelShard;
   const { generation, slots } = shard;
   const slot = slots.get(address);
@@ -356,8 +354,8 @@ const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'mar
 
 /** Creates an empty model. Its shards have no generation: publish them before the first commit. */
 export const createHotModel = (options: ModelOptions): HotModel => {
-  const { clock, voteWaitMaxMs = 12 * 3_600_000, shardCount = newShardCount } = options;
-  const shards = Array.from({ length: shardCount }, emptyShard);
+  const { clock, voteWaitMaxMs = 12 * 3_600_000 } = options;
+  const shards = Array.from({ length: shardsTotal }, emptyShard);
   const at = (shard: Shard) => shards[shard] as ModelShard;
   let closed = false;
   let committing = false;
@@ -368,7 +366,6 @@ export const createHotModel = (options: ModelOptions): HotModel => {
   const parts: ModelParts = { shards, clock, voteWaitMaxMs, other };
   const model: HotModel = {
     shards,
-    countShards: () => shardCount,
     hooks: {},
     mayLoseTail: options.mayLoseTail ?? false,
     toCommitQueue: () => 0,

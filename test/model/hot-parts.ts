@@ -47,7 +47,7 @@ export const createPartsReaders = (world: {
   async readParts({ id, fromId, limit }) {
     await world.other('parts');
     const address = toAddress('bot', id);
-    const shard = world.shards[computeShard(address, world.shards.length)] as PartsShard;
+    const shard = world.shards[computeShard(address)] as PartsShard;
     const slot = shard.slots.get(address);
     if (slot?.state == null) return null;
     const { state, incarnation } = slot;

@@ -10,7 +10,7 @@ import type { AdjustItem, CastVote, ShardPosition } from '../../engine/entity/it
 import { emptyFacts, emptyTotals, type Facts, type Totals } from '../../engine/entity/state.ts';
 import { StorageError } from '../../engine/errors.ts';
 import type { EntityAddress, EntityKind, EntityRef, Incarnation, Shard } from '../../engine/ids.ts';
-import { newShardCount, toAddress } from '../../engine/ids.ts';
+import { shardsTotal, toAddress } from '../../engine/ids.ts';
 import type {
   Adjustment,
   AdjustmentScope,
@@ -22,7 +22,7 @@ import type {
   LedgerVote,
   OutboxVote,
 } from '../../engine/ports.ts';
-import { refIn } from '../support/refs.ts';
+import { refOf } from '../support/refs.ts';
 
 export interface ModelVoteRow extends OutboxVote {
   immutable: boolean;
@@ -47,8 +47,6 @@ export interface LedgerModelOptions {
   readonly poisoned?: (row: { entity?: DirtyEntity; vote?: OutboxVote }) => boolean;
   /** Called before every call of the port; if it throws, the call rejects and changes nothing. */
   readonly before?: (verb: keyof Ledger) => void;
-  /** Default: that of a new directory. */
-  readonly shardCount?: number;
 }
 
 export interface LedgerModel {
@@ -89,8 +87,8 @@ export const createLedgerModel = (options: LedgerModelOptions = {}): LedgerModel
     adjustments: [],
     deadLetters: [],
     resets: [],
-    generations: Array.from({ length: options.shardCount ?? newShardCount }, () => 0),
-    places: Array.from({ length: options.shardCount ?? newShardCount }, () => ({
+    generations: Array.from({ length: shardsTotal }, () => 0),
+    places: Array.from({ length: shardsTotal }, () => ({
       generation: 0,
       version: 0,
     })),
@@ -126,7 +124,7 @@ const createPort = (state: State): Ledger => {
 
 const list = (state: State, target: { kind: EntityKind; id: string }, facts: Partial<Facts>): EntityRef => {
   state.incarnations += 1;
-  const ref = refIn(state.generations.length, target, state.incarnations);
+  const ref = refOf(target.kind, target.id, state.incarnations);
   state.listings.set(ref.address, { ref, facts: { ...emptyFacts, revision: 1, listed: true, ...facts } });
   state.totals.set(ref.incarnation, { ref, totals: emptyTotals, generation: 0, version: 0 });
   return ref;

@@ -6,7 +6,7 @@ import { readFileSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { computeShard, newShardCount, toAddress } from '../../engine/ids.ts';
+import { computeShard, toAddress } from '../../engine/ids.ts';
 import { toSlotKey } from '../../storage/hot/lmdb/keys.ts';
 import { openTables } from '../../storage/hot/lmdb/tables.ts';
 import { makeDataFolder, tokenOf } from '../support/directory.ts';
@@ -39,9 +39,7 @@ const readNotes = async (node: StartedNode): Promise<{ status: number; notes: st
 const flipBit = async (bot: string): Promise<void> => {
   const tables = await openTables(hot);
   const address = toAddress('bot', bot);
-  const value = Buffer.from(
-    tables.slots.getBinary(toSlotKey(computeShard(address, newShardCount), address)) as Buffer,
-  );
+  const value = Buffer.from(tables.slots.getBinary(toSlotKey(computeShard(address), address)) as Buffer);
   await tables.root.close();
   const file = join(hot, 'data.mdb');
   const bytes = readFileSync(file);

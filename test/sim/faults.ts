@@ -149,7 +149,6 @@ const count = (wire: Wire, what: string): void => {
 
 /** A node's view of the hot store. */
 export const hotOverWire = (wire: Wire, hot: HotStore): HotStore => ({
-  countShards: () => hot.countShards(),
   mayLoseTail: hot.mayLoseTail,
   toCommitQueue: (shard) => hot.toCommitQueue(shard),
   readGenerations: () => overWire(wire, 'generations', () => hot.readGenerations()),

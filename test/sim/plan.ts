@@ -15,7 +15,6 @@ export interface Plan {
   readonly opsPerClient: number;
   /** Processes of one bot that post its shards. */
   readonly posters: number;
-  readonly shardCount: number;
   readonly hot: FaultProfile;
   readonly ledger: FaultProfile;
   readonly crashes: number;
@@ -69,7 +68,7 @@ const drawEpoch = (random: Random): number => {
 };
 
 /** `fixed` is not drawn, so that every seed keeps its history. */
-export const drawPlan = (random: Random, fixed: Pick<Plan, 'posters' | 'shardCount'>): Plan => {
+export const drawPlan = (random: Random, fixed: Pick<Plan, 'posters'>): Plan => {
   const isFaultless = random.chance(0.12);
   const heat = isFaultless ? 0 : random.pick([0.3, 1, 1, 1.6]);
   const times = (probability: number, most: number): number =>

@@ -5,7 +5,7 @@
  * The same seed gives the same trace and hash.
  */
 
-import { newShardCount, oldShardCount, type Shard } from '../../engine/ids.ts';
+import type { Shard } from '../../engine/ids.ts';
 import { checkWorld } from './checks.ts';
 import { createDriver } from './clock.ts';
 import type { LedgerFaults } from './ledger.ts';
@@ -38,7 +38,7 @@ const eventsMax = 60_000;
 export const simulate = async (options: SimulationOptions): Promise<SimulationResult> => {
   const { seed } = options;
   const driver = createDriver(seed, options.print);
-  const plan = drawPlan(driver.random, { posters: postersOf(seed), shardCount: shardCountOf(seed) });
+  const plan = drawPlan(driver.random, { posters: postersOf(seed) });
   driver.note(JSON.stringify(plan));
   const world = createWorld(driver, plan, options.faults ?? {});
   const work = createWorkload(world);
@@ -61,8 +61,6 @@ export const simulate = async (options: SimulationOptions): Promise<SimulationRe
   }
   return report(options.seed, work);
 };
-
-const shardCountOf = (seed: number): number => (seed % 2 === 0 ? newShardCount : oldShardCount);
 
 const report = (seed: number, { world, log }: Workload): SimulationResult => {
   for (const op of log) count(world.counts, `op ${op.outcome}`);

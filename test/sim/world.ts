@@ -86,14 +86,12 @@ export const violate = (world: World, invariant: string, detail: string): void =
 export const createWorld = (driver: Driver, plan: Plan, faults: LedgerFaults): World => {
   const poisoned = (row: { vote?: { user: string } }): boolean =>
     plan.poisonedUser && row.vote?.user === poisonedUser;
-  const { shardCount } = plan;
   const hot = createHotModel({
     clock: () => driver.nowMs() + plan.epochMs,
     voteWaitMaxMs: 1_500,
     mayLoseTail: true,
-    shardCount,
   });
-  const ledger = createLedgerModel({ poisoned, shardCount });
+  const ledger = createLedgerModel({ poisoned });
   const world: World = {
     driver,
     plan,
@@ -277,7 +275,7 @@ export const restoreHot = (world: World, snapshot: ReturnType<typeof snapshotHot
 
 /** Empties the hot store. */
 export const emptyHot = (world: World): void => {
-  const fresh = createHotModel({ clock: () => 0, shardCount: world.plan.shardCount });
+  const fresh = createHotModel({ clock: () => 0 });
   world.losses.push({ fromMs: 0, atMs: world.driver.nowMs(), emptied: true, floor: floorOf(world) });
   count(world, 'hot store emptied');
   world.driver.note('the hot store is emptied');

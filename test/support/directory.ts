@@ -7,12 +7,11 @@
  */
 import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';
-import { type EntityKind, entityKinds, oldShardCount } from '../../engine/ids.ts';
+import { type EntityKind, entityKinds } from '../../engine/ids.ts';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
 import { importLines } from '../../storage/import/import.ts';
 import type { ImportRecord } from '../../storage/import/kinds.ts';
 import { openStores, type Stores } from '../../storage/open.ts';
-import { prepareStores } from '../../storage/shards.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import { migrate } from '../../storage/sql/migrate.ts';
 import { findDatabase, makeDatabase } from './alone.ts';
@@ -150,19 +149,6 @@ export const fillDirectory = async (sql: Sql, sizes: Sizes): Promise<Directory> 
   await migrate(sql);
   await importLines(sql, linesOf(directory));
   return directory;
-};
-
-/**
- * Creates a data folder of 128 shards with a directory, as earlier versions left them.
- */
-export const makeOldDataFolder = async (dataDir: string, sizes: Sizes): Promise<void> => {
-  await makeBareFolder(dataDir);
-  const stores = await openAtRest(dataDir);
-  await stores.sql`alter table generations drop constraint this_directory_has_16_shards`;
-  await stores.sql`update store_shards set number = ${oldShardCount}`;
-  await prepareStores(stores);
-  await fillDirectory(stores.sql, sizes);
-  await stores.close();
 };
 
 /** A copy of a data folder that no process has open. */

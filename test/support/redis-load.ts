@@ -38,7 +38,7 @@ export const initOf = (target: EntityRef): InitItem => ({
 });
 
 export const publishAll = (store: HotStore, generation = 1): Promise<void> =>
-  store.publish(listAllShards(store.countShards()).map((shard) => ({ shard, generation })));
+  store.publish(listAllShards().map((shard) => ({ shard, generation })));
 
 /** The rejection of a call, which must be a `StorageError`. */
 export const rejection = async (call: Promise<unknown>): Promise<StorageError> => {

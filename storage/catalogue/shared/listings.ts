@@ -5,7 +5,7 @@
  * The totals row is created in the same transaction as the catalogue row; the flusher updates it later.
  */
 
-import { computeShard, oldShardCount, type Target, toAddress } from '../../../engine/ids.ts';
+import { computeShard, type Target, toAddress } from '../../../engine/ids.ts';
 import { deleteListing } from '../../ledger/adjust.ts';
 import type { Transaction } from '../../sql/client.ts';
 import { readValue } from '../../sql/rows.ts';
@@ -27,12 +27,10 @@ export interface Review {
  * and id exists. Waits for a concurrent transaction that creates or deletes the same one.
  */
 export const openListing = (transaction: Transaction, target: Target): Promise<number | null> => {
-  // Of the largest number of shards; SQL, which stores the directory's number, takes its last bits.
-  const shard = computeShard(toAddress(target.kind, target.id), oldShardCount);
+  const shard = computeShard(toAddress(target.kind, target.id));
   return readValue<number>(transaction`
     insert into totals (incarnation, kind, entity_id, shard)
-    select nextval('incarnations'), ${target.kind}, ${target.id}, ${shard}::int & (number - 1)
-    from store_shards
+    values (nextval('incarnations'), ${target.kind}, ${target.id}, ${shard}::int)
     on conflict (kind, entity_id) do nothing returning incarnation`);
 };
 

@@ -261,7 +261,7 @@ export const publishShard = async (writer: Writer, shard: Shard, generation: num
     let start: string | null = toShardRange(shard).start;
     while (start !== null) start = await markStepDirty(writer, shard, start);
     await writeInTables(writer, 'publish', () => {
-      putFormat(tables, journal, writer.shardCount);
+      putFormat(tables, journal);
       putMeta(tables, shard, { generation, version: current.version, chainHash: current.chainHash });
     });
     current.generation = generation;

@@ -111,7 +111,7 @@ const dropRange = (planned: PlannedParts, range: KeyRange, listing: string): voi
 /** Reads a bot's state and a page of its current table. */
 export const readParts = (writer: Writer, { id, fromId, limit }: PartsRequest): PartsReply | null => {
   const address = toAddress('bot', id);
-  const shard = computeShard(address, writer.shardCount);
+  const shard = computeShard(address);
   const stored = readStoredSlot(writer, shard, address);
   if (stored === 'damaged') throw createDamageError('parts', address);
   const slot = stored?.slot;

@@ -3,7 +3,7 @@
  *
  * pending.ts reads and adds them, checkpoint.ts removes them.
  */
-import { type EntityAddress, oldShardCount } from '../../../engine/ids.ts';
+import { type EntityAddress, shardsTotal } from '../../../engine/ids.ts';
 import type { OutboxArray, PartArray, StoredSlot } from './codec.ts';
 import type { ProducerArray, VotesArray } from './tables.ts';
 
@@ -34,9 +34,9 @@ export interface Pending {
   readonly producers: Map<string, ProducerArray | null>;
 }
 
-// One map for each of the most shards possible, because the folder is opened before their number is known.
+/** One map for each shard. */
 const createMaps = <Key, Value>(): Map<Key, Value>[] =>
-  Array.from({ length: oldShardCount }, () => new Map<Key, Value>());
+  Array.from({ length: shardsTotal }, () => new Map<Key, Value>());
 
 export const createPending = (): Pending => ({
   slots: createMaps(),

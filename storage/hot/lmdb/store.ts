@@ -20,7 +20,6 @@ import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } fr
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
-import type { ShardCounts } from '../../shards.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
 import { completeCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
 import { DamagedVotes, decide, readVotes, toChanges } from './commit.ts';
@@ -30,7 +29,7 @@ import { type Changes, packChanges, type RecordBuffer, unpackChanges } from './j
 import { toBucket, toVisitorsKey, toVoterKey } from './keys.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { adopt, readStoredSlot } from './pending.ts';
-import { openTables, raiseFormat, readApplied, readShardCount, type Tables } from './tables.ts';
+import { openTables, readApplied, type Tables } from './tables.ts';
 import { createTransfer } from './transfer.ts';
 import { assertRoom, createWriter, describeFullDisk, runInTables, runQueued, type Writer } from './writer.ts';
 
@@ -56,7 +55,7 @@ export interface LmdbOptions {
   readonly sync?: (file: number) => Promise<void>;
 }
 
-export interface LmdbStore extends HotStore, ShardCounts {
+export interface LmdbStore extends HotStore {
   readonly transfer: HotTransfer;
   /** Copies the store, as of one moment within the call, into an empty folder. Writers go on meanwhile. */
   copyInto(folder: string): Promise<void>;
@@ -164,7 +163,7 @@ const findVotedAtMs = (
 
 const loadOne = (store: LmdbState, request: LoadRequest): LoadReply => {
   const address = toAddress(request.kind, request.id);
-  const shard = computeShard(address, store.writer.shardCount);
+  const shard = computeShard(address);
   const stored = readStoredSlot(store.writer, shard, address);
   const generation = store.writer.mirror[shard]?.generation ?? 0;
   if (stored === null) return { outcome: 'absent', generation };
@@ -221,13 +220,11 @@ const createReaders = (
   const { writer } = store;
   return {
     readGenerations: () =>
-      runOperation(store, 'generations', () =>
-        writer.mirror.slice(0, writer.shardCount).map(({ generation }) => generation),
-      ),
+      runOperation(store, 'generations', () => writer.mirror.map(({ generation }) => generation)),
     load: (requests) => runOperation(store, 'load', () => requests.map((request) => loadOne(store, request))),
     peek: (limit) =>
       runOperation(store, 'peek', () => {
-        const shards = limit.shards ?? listAllShards(writer.shardCount, store.peekStart++);
+        const shards = limit.shards ?? listAllShards(store.peekStart++);
         return peek(writer, { ...limit, shards });
       }),
     countBacklog: () => runOperation(store, 'backlog', () => ({ ...writer.backlog })),
@@ -253,18 +250,6 @@ const readVersion = ({ mirror }: Writer, shard: Shard): ShardVersion => {
   return { generation, version, chainHash };
 };
 
-const createShardCounts = (store: LmdbState, tables: Tables): ShardCounts => ({
-  countShards: () => store.writer.shardCount,
-  useShardCount(count) {
-    store.writer.shardCount = count;
-  },
-  listShardCounts: () =>
-    runOperation(store, 'shard count', () => {
-      const count = readShardCount(tables);
-      return count === null ? [] : [count];
-    }),
-});
-
 /** Opens the journal, and adopts what the tables lack. */
 const openWriter = async (tables: Tables, options: LmdbOptions): Promise<Writer> => {
   const { path, sync = promisify(fdatasync) } = options;
@@ -283,7 +268,6 @@ const openWriter = async (tables: Tables, options: LmdbOptions): Promise<Writer>
     adopt(writer, withoutWritten(tables, unpackChanges(content)));
     writer.addedBytes += content.length;
   });
-  await raiseFormat(tables, writer.journal);
   if (writer.addedBytes > 0) startCheckpointLater(writer);
   return writer;
 };
@@ -308,7 +292,6 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
   const { clock, onLost = () => {} } = options;
   const store: LmdbState = { writer, clock, onLost, committing: false, peekStart: 0 };
   return {
-    ...createShardCounts(store, tables),
     mayLoseTail: false,
     listWarnings: () => [damage.describe(), describeFailure(writer)].filter((warning) => warning !== null),
     describeFullDisk: () => describeFullDisk(writer),

@@ -10,25 +10,14 @@ import { mkdirSync } from 'node:fs';
 import { type Database, type DatabaseOptions, open, type RootDatabase } from 'lmdb';
 import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { createNotAppliedError } from '../../../engine/errors.ts';
-import { newShardCount, oldShardCount, type Shard, toShard } from '../../../engine/ids.ts';
+import { listAllShards, type Shard } from '../../../engine/ids.ts';
 import { createCheckedEncoder } from './checked-encoder.ts';
 import { type DecisionsArray, type OutboxArray, type PartArray, packShard, type SlotArray } from './codec.ts';
 import { assertHeaders, assertWhole, createFolderError } from './damage.ts';
 import { keyEncoder, parseProducerKey, toShardKey } from './keys.ts';
 
-/**
- * The number of shards that a folder of each format has. Formats 1 and 2 have no checksums, formats 1 to 4 no
- * journal; opening such a folder makes it format 5 or 6, which programs from before refuse.
- */
-const shardCounts: Readonly<Record<number, number>> = {
-  1: oldShardCount,
-  2: newShardCount,
-  3: oldShardCount,
-  4: newShardCount,
-  5: oldShardCount,
-  6: newShardCount,
-};
-const toFormat = (count: number): number => (count === newShardCount ? 6 : 5);
+/** The number of the form of this store. A folder with another one is refused. */
+export const hotFormat = 1;
 
 /** A producer's last batch: its sequence number, its arrival time, its decisions. */
 export type ProducerArray = readonly [sequence: number, seenMs: number, decisions: DecisionsArray];
@@ -40,7 +29,7 @@ export interface Tables {
   readonly root: RootDatabase<unknown, string>;
   /**
    * `format` and `journal` (written with the first shard): [last record that the tables hold, seed]; and, per
-   * shard, [generation, version, chainHash]; early folders have no chain hash.
+   * shard, [generation, version, chainHash].
    */
   readonly meta: Database<unknown, string>;
   readonly producers: Database<ProducerArray | null, string>;
@@ -70,12 +59,12 @@ export interface ShardMirror {
 
 const assertFormat = async ({ root, meta }: Pick<Tables, 'root' | 'meta'>, path: string): Promise<void> => {
   const format = meta.get('format');
-  if (shardCounts[Number(format)] !== undefined) return;
+  if (format === hotFormat) return;
   if (format === undefined && meta.getCount({ limit: 1 }) === 0) return;
   await root.close();
   const detail =
-    `${path} holds format ${format ?? 'none'}, this version reads formats 1 to 6; ` +
-    'use the version that wrote it, or another folder';
+    `${path} was made by format ${format ?? 'none'}; this program knows ${hotFormat}. ` +
+    'Use the version that wrote it, or another folder';
   throw createNotAppliedError('open', 'bug', detail);
 };
 
@@ -131,9 +120,8 @@ export const openTables = async (
  * with the number of shards and producers, not with that of entities. Throws when one of these is damaged.
  */
 export const readMirror = (tables: Tables, path: string): ShardMirror[] => {
-  // As many shards as a store can have, because the folder is opened before their number is known.
-  const mirror = Array.from({ length: oldShardCount }, (_, index): ShardMirror => {
-    const stored = tables.meta.get(toShardKey(toShard(index))) as readonly number[] | null | undefined;
+  const mirror = listAllShards().map((shard): ShardMirror => {
+    const stored = tables.meta.get(toShardKey(shard)) as readonly number[] | null | undefined;
     if (stored === null) throw createFolderError(path, 'meta');
     const [generation = 0, version = 0, chainHash = 0] = stored ?? [];
     return { generation, version, chainHash, producers: new Map() };
@@ -147,20 +135,13 @@ export const readMirror = (tables: Tables, path: string): ShardMirror[] => {
   return mirror;
 };
 
-/** Reads the number of shards with which the folder was written; `null` while no shard was published. */
-export const readShardCount = ({ meta }: Tables): number | null => {
-  // Keys of shards begin with `s`, which comes after `format`.
-  const isUnused = meta.getKeysCount({ start: 's', limit: 1 }) === 0;
-  return isUnused ? null : (shardCounts[Number(meta.get('format'))] ?? null);
-};
-
 /** The last record of the journal that the tables hold, and the seed of its checksums. */
 export interface AppliedRecords {
   readonly sequence: number;
   readonly seed: number;
 }
 
-/** Reads these two; `null` for a store that never had a journal. Throws when they are damaged. */
+/** Reads these two; `null` for a store without a shard. Throws when they are damaged. */
 export const readApplied = ({ meta }: Tables, path: string): AppliedRecords | null => {
   const stored = meta.get('journal') as readonly [number, number] | null | undefined;
   if (stored === null) throw createFolderError(path, 'meta');
@@ -173,25 +154,13 @@ export const putApplied = ({ meta }: Tables, { sequence, seed }: AppliedRecords)
 };
 
 /**
- * Writes the format of a store with `count` shards, with the first shard. Call inside a transaction, while
- * all records of the journal are in the tables.
+ * Writes the format, with the first shard. Call inside a transaction, while all records of the journal are in
+ * the tables.
  */
-export const putFormat = (tables: Tables, applied: AppliedRecords, count: number): void => {
-  if (readShardCount(tables) !== null) return;
-  tables.meta.put('format', toFormat(count));
+export const putFormat = (tables: Tables, applied: AppliedRecords): void => {
+  if (tables.meta.get('format') !== undefined) return;
+  tables.meta.put('format', hotFormat);
   putApplied(tables, applied);
-};
-
-/** Makes a folder of an earlier format one with a journal. */
-export const raiseFormat = async (tables: Tables, applied: AppliedRecords): Promise<void> => {
-  const { root, meta } = tables;
-  const format = Number(meta.get('format'));
-  const count = shardCounts[format];
-  if (count === undefined || (format === toFormat(count) && meta.get('journal') !== undefined)) return;
-  await root.batch(() => {
-    meta.put('format', toFormat(count));
-    putApplied(tables, applied);
-  });
 };
 
 /** Writes a shard's generation, version and chain hash. Call inside a transaction. */

@@ -60,7 +60,7 @@ export const createTransfer = (writer: Writer): HotTransfer => {
       }),
     writeHeads: (heads) =>
       writeInTables(writer, 'move', () => {
-        putFormat(tables, writer.journal, writer.shardCount);
+        putFormat(tables, writer.journal);
         for (const { shard, ...head } of heads) putMeta(tables, shard, head);
       }),
   };
@@ -120,9 +120,9 @@ function* listVisitors({ root }: Tables): Generator<HotRecord> {
   }
 }
 
-const putRecord = ({ tables, shardCount }: Writer, record: HotRecord): void => {
+const putRecord = ({ tables }: Writer, record: HotRecord): void => {
   const { address, incarnation } = record;
-  const shard = computeShard(address, shardCount);
+  const shard = computeShard(address);
   const listing = toVisitorsKey(shard, address, incarnation);
   if (record.kind === 'state') {
     const { state } = record;

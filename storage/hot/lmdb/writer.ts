@@ -7,7 +7,6 @@
  * transaction is synced when it resolves, and either all of it is on disk or none.
  */
 import { createNotAppliedError, type StorageError, toNotAppliedError } from '../../../engine/errors.ts';
-import { newShardCount } from '../../../engine/ids.ts';
 import {
   createTwoGenerationCache,
   type TwoGenerationCache,
@@ -26,8 +25,6 @@ export interface Writer {
   /** The folder of the store. */
   readonly folder: string;
   readonly mirror: ShardMirror[];
-  /** Set once, before the first commit. */
-  shardCount: number;
   /** Recently used slots in unpacked form; they always agree with the store. */
   readonly recentSlots: TwoGenerationCache<StoredSlot>;
   readonly pending: Pending;
@@ -71,7 +68,6 @@ export const createWriter = (tables: Tables, options: WriterOptions): Omit<Write
   ...options,
   tables,
   mirror: readMirror(tables, options.folder),
-  shardCount: newShardCount,
   recentSlots: createTwoGenerationCache(recentSlotsMax),
   pending: createPending(),
   backlog: countStoredBacklog(tables),

@@ -202,7 +202,7 @@ export const peek = async (
   const requests = divideLimit(limit.shards, await heads.read(limit.shards), limit);
   const parts = await Promise.all(
     groupIntoCalls(link, requests).map(async (call) => {
-      const tags = call.map(({ shard }) => toTag(shard, link.shardCount));
+      const tags = call.map(({ shard }) => toTag(shard));
       // Requests one entry more: if it arrives, the shard has more.
       const args = call.flatMap(({ entities, votes }, index) => [
         tags[index] as Tag,
@@ -254,13 +254,13 @@ export const markFlushed = async (link: Link, receipt: FlushReceipt): Promise<vo
     let parts: Buffer[] = [];
     let entries = 0;
     const send = async (): Promise<void> => {
-      if (parts.length > 0) await link.call('settled', toTags(group, link.shardCount), parts);
+      if (parts.length > 0) await link.call('settled', toTags(group), parts);
       parts = [];
       entries = 0;
     };
     for (const shard of group) {
       const flushed = receipts.get(shard) ?? { entities: [], votes: [] };
-      for (const step of packFlushed(toTag(shard, link.shardCount), flushed)) {
+      for (const step of packFlushed(toTag(shard), flushed)) {
         if (entries > 0 && entries + step.entries > stepEntries) await send();
         parts.push(step.packed);
         entries += step.entries;

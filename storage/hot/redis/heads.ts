@@ -8,10 +8,10 @@
  * shards, and earlier libraries do not set it: then every head is read.
  */
 import type { ShardVersion } from '../../../engine/entity/items.ts';
-import type { EntityAddress, Shard } from '../../../engine/ids.ts';
+import { type EntityAddress, type Shard, shardsTotal } from '../../../engine/ids.ts';
 import type { BacklogSize, ShardChanges } from '../../../engine/ports.ts';
 import type { Link } from './link.ts';
-import { listTags, type Tag, toTags } from './tags.ts';
+import { type Tag, tags, toTags } from './tags.ts';
 import { type ByteCursor, createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
 
 export type ShardHead = ShardVersion & BacklogSize;
@@ -25,7 +25,7 @@ export const readChanges = async (
   const parts = await Promise.all(
     link.groupShards([...byShard.keys()]).map(async (group) => {
       const from = group.map((shard) => byShard.get(shard) as (typeof known)[number]);
-      const tags = toTags(group, link.shardCount);
+      const tags = toTags(group);
       const args = from.flatMap((one, index) => [
         tags[index] as Tag,
         one.generation,
@@ -89,7 +89,6 @@ export const createHeadsReader = (link: Link) => {
   let trusted = false;
   const readAll = async (): Promise<readonly ShardHead[]> => {
     const before = known;
-    const tags = listTags(link.shardCount);
     const cursor = createCursor(await link.call('heads', tags, [before?.moved ?? '', ...tags]));
     const moved = takeText(cursor);
     const heads = takeHeads(cursor) ?? before?.heads ?? [];
@@ -99,8 +98,8 @@ export const createHeadsReader = (link: Link) => {
   return {
     /** Reads the heads of these shards, in the order given. */
     read: async (shards: readonly Shard[]) => {
-      if (!trusted || !link.isOneServer || shards.length < link.shardCount * allFromShare)
-        return readHeads(link, toTags(shards, link.shardCount));
+      if (!trusted || !link.isOneServer || shards.length < shardsTotal * allFromShare)
+        return readHeads(link, toTags(shards));
       const heads = await readAll();
       return shards.map((shard) => heads[shard] as ShardHead);
     },

@@ -10,7 +10,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import { newShardCount, type Shard } from '../../../engine/ids.ts';
+import type { Shard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { createCluster, createSingle } from '../../nodes/ioredis-clients.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
@@ -39,8 +39,6 @@ export interface Primary {
 
 export interface Link {
   readonly prefix: string;
-  /** Of the store that it leads to. Set once, before the first commit. */
-  shardCount: number;
   /** False on a Cluster. */
   readonly isOneServer: boolean;
   toCommitQueue(shard: Shard): number;
@@ -168,7 +166,6 @@ const createServerLink = async (options: LinkOptions, url: string): Promise<Link
   };
   return {
     prefix,
-    shardCount: newShardCount,
     isOneServer: true,
     toCommitQueue: () => 0,
     groupShards: (shards) => [shards],
@@ -257,7 +254,6 @@ const createClusterLink = async (options: LinkOptions): Promise<Link> => {
     Promise.all(listPrimaries().map((primary) => loadLibrary(primary, library).catch(options.onError)));
   return {
     prefix,
-    shardCount: newShardCount,
     isOneServer: false,
     toCommitQueue: (shard) => shard,
     groupShards: (shards) => shards.map((shard) => [shard]),

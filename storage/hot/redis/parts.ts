@@ -45,7 +45,7 @@ export const readParts = async (
   { id, fromId, limit }: PartsRequest,
 ): Promise<PartsReply | null> => {
   const address = toAddress('bot', id);
-  const tag = toTag(computeShard(address, link.shardCount), link.shardCount);
+  const tag = toTag(computeShard(address));
   const cursor = createCursor(await link.call('parts', [tag], [tag, address, fromId, limit]));
   const slot = takeSlot(cursor);
   if (slot === 'damaged') throw createDamageError('parts', address);
@@ -63,12 +63,12 @@ export const listDueParts = async (
 ): Promise<readonly EntityRef[]> => {
   const groups = await Promise.all(
     link.groupShards(shards).map(async (group) => {
-      const tags = toTags(group, link.shardCount);
+      const tags = toTags(group);
       const cursor = createCursor(await link.call('due', tags, [now, limit, ...tags]));
       const due: EntityRef[] = [];
       for (let left = takeArray(cursor); left > 0; left -= 2) {
         const address = takeText(cursor) as EntityAddress;
-        const shard = computeShard(address, link.shardCount);
+        const shard = computeShard(address);
         due.push(parseEntityRef(address, takeNumber(cursor) as Incarnation, shard));
       }
       return due;

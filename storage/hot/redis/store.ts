@@ -10,11 +10,17 @@
 import assert from 'node:assert/strict';
 import type { Batch, BatchReply, CommitRules } from '../../../engine/entity/items.ts';
 import { createNotAppliedError, toNotAppliedError } from '../../../engine/errors.ts';
-import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
+import {
+  computeShard,
+  listAllShards,
+  parseEntityRef,
+  type Shard,
+  shardsTotal,
+  toAddress,
+} from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
 import type { HotTransfer } from '../../move/records.ts';
-import type { ShardCounts } from '../../shards.ts';
 import { markFlushed, peek } from './backlog.ts';
 import { packCall, packRules, takeReplies } from './codec.ts';
 import { createDamageNotes, type DamageNotes } from './damage.ts';
@@ -34,7 +40,7 @@ import { takeSlotText } from './slots.ts';
 import { toTag } from './tags.ts';
 import { createTransfer } from './transfer.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
-import { clearShard, listShardCounts, publishShard, sweep } from './upkeep.ts';
+import { clearShard, publishShard, sweep } from './upkeep.ts';
 
 export interface RedisOptions {
   /** `redis://` or `rediss://` URLs: one names a server, several name nodes of one Cluster. */
@@ -112,7 +118,7 @@ const packOrRefuse = (store: RedisState, batches: readonly Batch[], rules: Commi
       store.rulesPacked = packRules(rules);
       store.rules = rules;
     }
-    const tags = batches.map(({ shard }) => toTag(shard, store.link.shardCount));
+    const tags = batches.map(({ shard }) => toTag(shard));
     return { tags, call: packCall(batches, tags) };
   } catch (cause) {
     throw toNotAppliedError('commit', 'bug', cause);
@@ -130,7 +136,7 @@ const commit = async (
 };
 
 const assertDistinctShards = ({ link }: RedisState, batches: readonly Batch[], commitQueue: number): void => {
-  const seenShards = new Uint8Array(link.shardCount);
+  const seenShards = new Uint8Array(shardsTotal);
   for (const { shard } of batches) {
     assert(seenShards[shard] === 0, 'one batch per shard');
     assert(link.toCommitQueue(shard) === commitQueue, 'batches of one commit queue');
@@ -180,10 +186,9 @@ const loadPending = async (
   pendingLoads: readonly PendingLoad[],
   replies: LoadReply[],
 ): Promise<void> => {
-  const { shardCount } = store.link;
-  const tags = new Set(pendingLoads.map(({ shard }) => toTag(shard, shardCount)));
+  const tags = new Set(pendingLoads.map(({ shard }) => toTag(shard)));
   const args = pendingLoads.flatMap(({ request, shard }) => [
-    toTag(shard, shardCount),
+    toTag(shard),
     toAddress(request.kind, request.id),
     request.voter ?? '',
   ]);
@@ -195,7 +200,7 @@ const loadPending = async (
 
 const load = async (store: RedisState, requests: readonly LoadRequest[]): Promise<readonly LoadReply[]> => {
   const pendingLoads = requests.map((request, index): PendingLoad => {
-    const shard = computeShard(toAddress(request.kind, request.id), store.link.shardCount);
+    const shard = computeShard(toAddress(request.kind, request.id));
     return { request, shard, index };
   });
   const shards = [...new Set(pendingLoads.map(({ shard }) => shard))];
@@ -226,19 +231,19 @@ const createReaders = (
   return {
     readGenerations: () =>
       runOperation(store, 'generations', async () =>
-        (await heads.read(listAllShards(link.shardCount))).map(({ generation }) => generation),
+        (await heads.read(listAllShards())).map(({ generation }) => generation),
       ),
     load: (requests) => runOperation(store, 'load', () => load(store, requests)),
     peek: (limit) =>
       runOperation(store, 'peek', () =>
         peek(store, {
           ...limit,
-          shards: limit.shards ?? listAllShards(link.shardCount, store.peekStart++),
+          shards: limit.shards ?? listAllShards(store.peekStart++),
         }),
       ),
     countBacklog: () =>
       runOperation(store, 'backlog', async () => {
-        const all = await heads.read(listAllShards(link.shardCount));
+        const all = await heads.read(listAllShards());
         const sum = (of: (head: (typeof all)[number]) => number) =>
           all.reduce((total, head) => total + of(head), 0);
         return { entities: sum(({ entities }) => entities), votes: sum(({ votes }) => votes) };
@@ -255,15 +260,7 @@ const createReaders = (
   };
 };
 
-const createShardCounts = (store: RedisState): ShardCounts => ({
-  countShards: () => store.link.shardCount,
-  useShardCount: (count) => {
-    store.link.shardCount = count;
-  },
-  listShardCounts: () => runOperation(store, 'shard count', () => listShardCounts(store.link)),
-});
-
-export interface RedisHotStore extends HotStore, ShardCounts {
+export interface RedisHotStore extends HotStore {
   readonly transfer: HotTransfer;
   readonly libraries: RedisLibraries;
   readonly pulse: RunningPulse;
@@ -315,7 +312,6 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     for (const primary of link.listPrimaries()) await dropLibraries(primary, new Set([...keep, version]));
   };
   return {
-    ...createShardCounts(store),
     durability,
     mayLoseTail: true,
     pulse,

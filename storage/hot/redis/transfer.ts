@@ -38,7 +38,7 @@ export const createTransfer = (link: Link): HotTransfer => ({
   writeHeads: async (heads) => {
     for (const { shard, generation, version, chainHash } of heads) {
       const position = packDoubles([version, chainHash]);
-      const key = `${link.prefix}{s${toTag(shard, link.shardCount)}}:e`;
+      const key = `${link.prefix}{s${toTag(shard)}}:e`;
       await link.send('HSET', [key, '!g', String(generation), '!v', position]);
     }
   },
@@ -155,9 +155,9 @@ const mergeCommands = (commands: readonly Command[]): readonly Command[] => {
   return [...merged.values()];
 };
 
-const listCommands = ({ prefix, shardCount }: Link, record: HotRecord): readonly Command[] => {
+const listCommands = ({ prefix }: Link, record: HotRecord): readonly Command[] => {
   const { address, incarnation } = record;
-  const stem = `${prefix}{s${toTag(computeShard(address, shardCount), shardCount)}}:`;
+  const stem = `${prefix}{s${toTag(computeShard(address))}}:`;
   const listing = `${address}:${incarnation}`;
   if (record.kind === 'state') return listStateCommands(stem, record);
   if (record.kind === 'visitors') return [['SADD', `${stem}u:${listing}`, ...record.visitors]];

@@ -301,7 +301,8 @@ create table dead_letters (
 );
 
 create table generations (
-  shard smallint primary key,
+  -- One of the parts into which entities are divided, as in the hot store (engine/ids.ts).
+  shard smallint primary key check (shard between 0 and 15),
   generation bigint not null,
   -- How far the shard was flushed, so that a hot store that is older is known at start.
   flushed_generation bigint not null default 0,
@@ -1006,15 +1007,6 @@ create index bots_ranked on bots (incarnation) include (listed_since, created_at
   where type in ('approved', 'certified');
 create index servers_ranked on servers (incarnation) include (created_at)
   where type in ('approved', 'certified') and state = 'public';
-
--- The number of shards: into how many parts the entities are divided, in the hot store and in `generations`.
-
-create table store_shards (
-  one boolean primary key default true check (one),
-  number smallint not null check (number in (16, 128))
-);
-insert into store_shards (number) values (16);
-alter table generations add constraint this_directory_has_16_shards check (shard < 16);
 
 -- Which cached profiles and sessions have changed. Triggers write a notice in the transaction of the change, so no edit
 -- or import can forget it, and no process can die between the two. Every node reads the notices that its

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import type { Actor } from '../../../engine/actors/actor.ts';
 import { type ActivatedEntity, createRegistry, type Registry } from '../../../engine/actors/registry.ts';
 import { toLazyState } from '../../../engine/entity/state.ts';
-import { type EntityKind, newShardCount } from '../../../engine/ids.ts';
+import type { EntityKind } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { botRef, codeOf, initOf, sameShard } from '../kit.ts';
 
@@ -28,7 +28,6 @@ const createWorld = (actorsMax = 100): World => {
     activated: [],
     find: async (_kind, id) => foundAt(id),
     registry: createRegistry({
-      shardCount: newShardCount,
       actorsMax,
       meters: { recordActors: () => {} } as never,
       activate: (kind, id) => {

@@ -6,7 +6,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRegistry } from '../../../engine/actors/registry.ts';
 import { toLazyState } from '../../../engine/entity/state.ts';
-import { newShardCount } from '../../../engine/ids.ts';
 import { assertExcludes } from '../../support/assert-includes.ts';
 import { botRef, initOf, sameShard } from '../kit.ts';
 import { createWorld, isLive } from './poller-kit.ts';
@@ -69,7 +68,6 @@ test('a load that began before a change of its entity does not make the state cu
   const { totals, facts } = initOf(ref);
   let answer = (_version: number): void => {};
   const registry = createRegistry({
-    shardCount: newShardCount,
     actorsMax: 10,
     meters: { recordActors: () => {} } as never,
     activate: () =>

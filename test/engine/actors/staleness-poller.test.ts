@@ -6,7 +6,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRegistry } from '../../../engine/actors/registry.ts';
 import { toLazyState } from '../../../engine/entity/state.ts';
-import { newShardCount } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { botRef, initOf, sameShard, silence } from '../kit.ts';
@@ -351,7 +350,6 @@ test('an activation whose shard changes meanwhile answers its waiters and is not
   let answer = (): void => {};
   const { totals, facts } = initOf(ref);
   const registry = createRegistry({
-    shardCount: newShardCount,
     actorsMax: 10,
     meters: { recordActors: () => {} } as never,
     activate: () =>

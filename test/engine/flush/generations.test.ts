@@ -9,7 +9,7 @@ import {
   renewUnpublished,
   StoresDisagree,
 } from '../../../engine/flush/generations.ts';
-import { newShardCount, toShard } from '../../../engine/ids.ts';
+import { shardsTotal, toShard } from '../../../engine/ids.ts';
 import type { Ledger } from '../../../engine/ports.ts';
 import { ledgerOverWire } from '../../sim/faults.ts';
 import { createKit, type Kit, publishAll, wireOf } from '../kit.ts';
@@ -29,7 +29,7 @@ test('two empty stores begin with generation 1', async () => {
 
   const stale = await kit.until(reconcileGenerations(kit.hot, kit.sql));
 
-  assert.is(stale.length, newShardCount);
+  assert.is(stale.length, shardsTotal);
   assert.equal(generationsOf(kit), [1]);
   assert.equal(new Set(kit.ledger.generations), new Set([1]));
 });

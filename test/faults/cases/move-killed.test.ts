@@ -16,7 +16,7 @@ import * as assert from 'uvu/assert';
 import { createRandom } from '../../../bench/shared/random.ts';
 import { readMark } from '../../../storage/move/marks.ts';
 import { openStores } from '../../../storage/open.ts';
-import { copyDataFolder, makeDataFolder, makeOldDataFolder } from '../../support/directory.ts';
+import { makeDataFolder } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { quiet } from '../../support/node-process.ts';
 import { runOps } from '../../support/ops-process.ts';
@@ -139,24 +139,6 @@ faultCase(test, {
     for (let round = 0; round < count; round++)
       at = await circle(at, `${seed}_${round}`, () => random.next());
     return { kills: 4 * count };
-  },
-});
-
-faultCase(test, {
-  title: 'from 128 shards to 16: none or one directory is open, and nothing is missing',
-  name: 'kill -9 of a move to 16 shards',
-  counts: { faults: kills },
-  once: true,
-  run: async ({ seed, count }) => {
-    const random = createRandom(seed);
-    const template = join(folder, 'of-128');
-    await makeOldDataFolder(template, sizes);
-    for (let round = 0; round < count; round++) {
-      const from = { dataDir: copyDataFolder(template, join(folder, `old-${round}`)), settings: {} };
-      const to = { dataDir: join(folder, `new-${round}`), settings: {} };
-      await moveKilled('128 to 16 shards', [from, to], random.next());
-    }
-    return { kills: count };
   },
 });
 

@@ -13,7 +13,7 @@ import { type EntityAddress, type Incarnation, toAddress } from '../../../engine
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import type { HotRecord } from '../../../storage/move/records.ts';
 import type { Stores } from '../../../storage/open.ts';
-import { prepareStores } from '../../../storage/shards.ts';
+import { prepareStores } from '../../../storage/prepare.ts';
 import { formatNumbers, type Sql } from '../../../storage/sql/client.ts';
 import { openAtRest } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';

@@ -7,7 +7,7 @@
 
 import { nowMs } from '../../../bench/prove/client-log.ts';
 import { pickShards } from '../../../bench/prove/silence.ts';
-import { newShardCount, type Shard } from '../../../engine/ids.ts';
+import type { Shard } from '../../../engine/ids.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import type { Target } from '../../support/directory.ts';
 import type { RedisCluster } from '../../support/redis-cluster.ts';
@@ -87,7 +87,7 @@ const during = async <World extends ClusterWorld>(
 };
 
 export const slotOf = ({ cluster }: ClusterWorld, { kind, id }: Target): Promise<number> =>
-  cluster.slotOf(`{s${toTag(shardOf(kind, id), newShardCount)}}:e`);
+  cluster.slotOf(`{s${toTag(shardOf(kind, id))}}:e`);
 
 /** Shards of the load's targets that this server has now. */
 const shardsOf = async (world: ClusterWorld, primary: number): Promise<ReadonlySet<Shard>> => {

@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert';
 import type { Answer } from '../../../bench/shared/http-client.ts';
 import { StorageError } from '../../../engine/errors.ts';
 import { renewGenerations } from '../../../engine/flush/generations.ts';
-import { listAllShards, newShardCount, toAddress } from '../../../engine/ids.ts';
+import { listAllShards, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
@@ -97,11 +97,9 @@ const holdOnce = async ({ stack, postgresProxy: proxy }: World, { how, ms }: Hol
 /** As after a loss of data: SQL first, then the store. Flushes of the old one are outvoted. */
 const newGeneration = async ({ stores }: Stack): Promise<void> => {
   // A node that was stopped in the middle of a transaction has its rows locked until it goes on.
-  await renewGenerations(stores.hot, createLedger(stores.sql), listAllShards(newShardCount)).catch(
-    (error: unknown) => {
-      if (!(error instanceof StorageError && error.reason === 'busy')) throw error;
-    },
-  );
+  await renewGenerations(stores.hot, createLedger(stores.sql), listAllShards()).catch((error: unknown) => {
+    if (!(error instanceof StorageError && error.reason === 'busy')) throw error;
+  });
 };
 
 /** Reads all totals again and again; what is older than before is noted (I10). */
@@ -183,7 +181,7 @@ const outboxOf = async (stack: Stack) => {
   });
   const [reply] = found;
   if (reply?.outcome !== 'found') throw new Error('unreachable');
-  return { stem: `{s${toTag(shardOf('bot', outsider), newShardCount)}}:`, ref: reply.ref };
+  return { stem: `{s${toTag(shardOf('bot', outsider))}}:`, ref: reply.ref };
 };
 
 const invite = ({ client, alive }: Stack): Promise<Answer> =>

@@ -5,21 +5,19 @@
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newShardCount, oldShardCount } from '../../../engine/ids.ts';
-import { prepareStores, readShardCount } from '../../../storage/shards.ts';
 import type { Queryable } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { openStream } from '../../http/feed/clients.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
-import { fillDirectory, makeDataFolder, openAtRest, tokenOf } from '../../support/directory.ts';
+import { makeDataFolder, openAtRest, tokenOf } from '../../support/directory.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { spawnNode, startNode } from '../../support/node-process.ts';
 import { runOps } from '../../support/ops-process.ts';
 import { addFindings, listOriginRows } from '../../support/origin-rows.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
-import { makeBareFolder, openMigratedSql } from '../../support/sql-template.ts';
+import { openMigratedSql } from '../../support/sql-template.ts';
 import { until } from '../../support/until.ts';
 
 type Settings = Readonly<Record<string, string>>;
@@ -261,35 +259,6 @@ test('embedded to servers and back: nothing is lost, and the former stores do no
   await assertFeedGoesOn(last.url, eventId);
   assert.is((await request(last.url + votePath, { method: 'PUT', headers: userAuth })).status, 429);
   await last.stop();
-});
-
-test('a directory of 128 shards gets 16', async () => {
-  const [old, moved] = [join(folder, 'old'), join(folder, 'of-16')];
-  await makeBareFolder(old);
-  const stores = await openAtRest(old);
-  await stores.sql`alter table generations drop constraint this_directory_has_16_shards`;
-  await stores.sql`update store_shards set number = ${oldShardCount}`;
-  await prepareStores(stores);
-  await fillDirectory(stores.sql, { users: 20, bots: 10, servers: 2, teams: 1, packs: 1 });
-  await stores.close();
-  const node = await startNode({ dataDir: old });
-  assert.is((await request(node.url + votePath, { method: 'PUT', headers: userAuth })).status, 204);
-  await node.stop();
-
-  const { code, err } = await move(old, {}, ['--to-data', moved]);
-  assert.is(code, 0, err);
-  assert.match(await startFails(old, {}), /was moved to/);
-  const next = await startNode({ dataDir: moved });
-  assert.is((await request(next.url + votePath, { method: 'PUT', headers: userAuth })).status, 429);
-  const shown = JSON.parse((await request(`${next.url}/bots/${bot}`)).text);
-  assert.is(shown.votes, 1);
-  await next.stop();
-  const after = await openAtRest(moved);
-  assert.equal(
-    [await readShardCount(after.sql), ...(await after.hot.listShardCounts())],
-    [newShardCount, newShardCount],
-  );
-  await after.close();
 });
 
 test.run();

@@ -9,12 +9,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { suite, type Test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { BatchReply } from '../../../engine/entity/items.ts';
-import { newShardCount, oldShardCount } from '../../../engine/ids.ts';
 import type { HotStore, LoadRequest } from '../../../engine/ports.ts';
 import { createHotModel, type HotModel } from '../../model/hot-model.ts';
 import { isLoop } from '../../support/test-group.ts';
 import { addExamples, type Harness, type OpenedStore } from './examples.ts';
-import { generate, listUsedShards, names, type Operation, rules, startMs, voters } from './generate.ts';
+import { generate, names, type Operation, rules, startMs, usedShards, voters } from './generate.ts';
 
 export type { OpenedStore } from './examples.ts';
 
@@ -37,20 +36,18 @@ const requests: readonly LoadRequest[] = names.flatMap((name) => [
   ...voters.map((voter) => ({ ...name, voter })),
 ]);
 const bots = names.filter(({ kind }) => kind === 'bot');
-const listEverything = (store: HotStore) => ({
-  ...{ entities: 1_000, votes: 1_000, shards: listUsedShards(store) },
-});
+const everything = { entities: 1_000, votes: 1_000, shards: usedShards };
 
 /** Everything that the port shows of a store. */
 const observe = async (store: HotStore) => ({
   loads: await store.load(requests),
   backlog: await store.countBacklog(),
-  peek: await store.peek(listEverything(store)),
-  versions: await store.readVersions(listUsedShards(store)),
+  peek: await store.peek(everything),
+  versions: await store.readVersions(usedShards),
   generations: await store.readGenerations(),
   parts: await Promise.all(bots.map(({ id }) => store.readParts({ id, fromId: 0, limit: 100 }))),
   page: await store.readParts({ id: bots[0]?.id ?? '', fromId: 1, limit: 2 }),
-  due: (await store.listDueParts(listUsedShards(store), 100)).map(({ address }) => address).sort(),
+  due: (await store.listDueParts(usedShards, 100)).map(({ address }) => address).sort(),
 });
 
 const count = (run: Run, word: string): void => {
@@ -120,10 +117,8 @@ const positionsKept = 4;
 
 /** What changed since a version of some operations ago; a store that does not know it says so. */
 const compareChanges = async ({ opened: { store }, model, positions, listsChanges, mix }: Run) => {
-  const versions = await model.readVersions(listUsedShards(model));
-  positions.push(
-    listUsedShards(model).map((shard, index) => ({ shard, ...(versions[index] as (typeof versions)[0]) })),
-  );
+  const versions = await model.readVersions(usedShards);
+  positions.push(usedShards.map((shard, index) => ({ shard, ...(versions[index] as (typeof versions)[0]) })));
   const known = positions.length > positionsKept ? (positions.shift() as Known) : (positions[0] as Known);
   const [ours, theirs] = [await store.readChanges(known), await model.readChanges(known)];
   for (const [index, { now, changed }] of ours.entries()) {
@@ -138,12 +133,11 @@ const compareChanges = async ({ opened: { store }, model, positions, listsChange
   }
 };
 
-/** Runs one sequence, with a number of shards by its seed; throws with seed and step where the two differ. */
+/** Runs one sequence; throws with seed and step where the two differ. */
 export const runSeed = async (harness: Harness, seed: number, mix: Map<string, number>): Promise<void> => {
-  const shardCount = seed % 2 === 0 ? newShardCount : oldShardCount;
   const clock = () => run.nowMs;
-  const opened = await harness.open(clock, shardCount);
-  const model = createHotModel({ clock, shardCount });
+  const opened = await harness.open(clock);
+  const model = createHotModel({ clock });
   const { listsChanges = false } = harness;
   const run: Run = { opened, model, nowMs: startMs, mix, listsChanges, positions: [] };
   const generator = generate(seed, model);

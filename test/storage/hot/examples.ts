@@ -9,11 +9,11 @@ import * as assert from 'uvu/assert';
 import { fields } from '../../../engine/entity/fields.ts';
 import type { BatchReply, InitItem, Item, VoteItem } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals, type HotState } from '../../../engine/entity/state.ts';
-import { type EntityRef, newShardCount, oldShardCount } from '../../../engine/ids.ts';
+import { type EntityRef, shardsTotal } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { fullTotals, singlePosts } from '../../support/field-values.ts';
 import { rejection } from '../../support/redis-load.ts';
-import { refIn, refOf } from '../../support/refs.ts';
+import { refOf } from '../../support/refs.ts';
 import { rules, startMs } from './generate.ts';
 
 const hourMs = 3_600_000;
@@ -116,8 +116,7 @@ const sequenceExamples: Record<string, Example> = {
     assert.equal([next.outcome, next.version], ['applied', before.version + 1]);
   },
   async 'an empty store refuses to count, and names no generation'(world) {
-    const shardCount = world.store.countShards();
-    const other = refIn(shardCount, { kind: 'team', id: 'not-published' });
+    const other = refOf('team', 'not-published');
     const [reply] = await world.store.commit(
       [{ shard: other.shard, producer: 'p', sequence: 1, items: [init(other)] }],
       rules,
@@ -126,7 +125,7 @@ const sequenceExamples: Record<string, Example> = {
 
     assert.not.equal(other.shard, bot.shard);
     assert.equal([reply?.outcome, reply?.generation, generations[other.shard]], ['uninitialised', 0, 0]);
-    assert.is(generations.length, shardCount);
+    assert.is(generations.length, shardsTotal);
   },
 };
 
@@ -327,14 +326,10 @@ const lossExamples: Record<string, Example> = {
 /** Adds all examples to an adapter's suite. */
 export const addExamples = (test: Test, harness: Harness): void => {
   const all = { ...sequenceExamples, ...entityExamples, ...partsExamples, ...flushExamples, ...lossExamples };
-  const cases = Object.entries(all).flatMap(([title, example]) => [
-    { title, example, count: newShardCount },
-    { title: `${title}, in a store of ${oldShardCount} shards`, example, count: oldShardCount },
-  ]);
-  for (const { title, example, count } of cases) {
+  for (const [title, example] of Object.entries(all)) {
     test(title, async () => {
       const clock = () => world.nowMs;
-      const opened = await harness.open(clock, count);
+      const opened = await harness.open(clock);
       let sequence = 0;
       const world: World = {
         get store() {

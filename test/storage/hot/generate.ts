@@ -9,12 +9,12 @@ import { createRandom } from '../../../bench/shared/random.ts';
 import type { AdjustItem, Batch, CastVote, CommitRules, Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, type Facts, presenceStatuses } from '../../../engine/entity/state.ts';
 import type { EntityKind, EntityRef, Shard } from '../../../engine/ids.ts';
-import { oldShardCount, toAddress } from '../../../engine/ids.ts';
+import { toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
-import type { FlushReceipt, ShardedStore } from '../../../engine/ports.ts';
+import type { FlushReceipt } from '../../../engine/ports.ts';
 import type { HotModel } from '../../model/hot-model.ts';
 import { pickPost, pickTotals } from '../../support/field-values.ts';
-import { refIn, shardOf } from '../../support/refs.ts';
+import { refOf, shardOf } from '../../support/refs.ts';
 
 const hourMs = 3_600_000;
 export const startMs = Date.parse('2026-11-19T20:00:00Z');
@@ -45,17 +45,15 @@ const pickNames = (): { kind: EntityKind; id: string }[] => {
     ['server', ''],
     ['team', ''],
   ];
-  const shards = [3, 3, 3, 77, 12];
+  const shards = [3, 3, 3, 13, 12];
   return wanted.map(([kind, prefix], index) => {
     let number = 100 * (index + 1);
-    while (shardOf(kind, `${prefix}${number}`, oldShardCount) !== shards[index]) number++;
+    while (shardOf(kind, `${prefix}${number}`) !== shards[index]) number++;
     return { kind, id: `${prefix}${number}` };
   });
 };
 export const names = pickNames();
-export const listUsedShards = (store: ShardedStore): readonly Shard[] => [
-  ...new Set(names.map(({ kind, id }) => shardOf(kind, id, store.countShards()))),
-];
+export const usedShards: readonly Shard[] = [...new Set(names.map(({ kind, id }) => shardOf(kind, id)))];
 
 export type Operation =
   | { readonly verb: 'commit'; readonly batches: readonly Batch[] }
@@ -94,17 +92,16 @@ const pick = <Value>(world: World, values: readonly Value[]): Value =>
 
 /** Mostly the active listing, sometimes an earlier or a later one. */
 const anyTarget = (world: World, shard: Shard): EntityRef => {
-  const shardCount = world.model.countShards();
   const name = pick(
     world,
-    names.filter(({ kind, id }) => shardOf(kind, id, shardCount) === shard),
+    names.filter(({ kind, id }) => shardOf(kind, id) === shard),
   );
   const slot = world.model.shards[shard]?.slots.get(toAddress(name.kind, name.id));
   const base = slot?.incarnation ?? 1;
   const step = chance(world, 0.08) ? pick(world, [-1, 1]) : 0;
   // Half of the time a later listing follows a deleted one.
   const reborn = slot && !slot.state && chance(world, 0.5) ? 1 : 0;
-  return refIn(shardCount, name, Math.max(1, base + step + reborn));
+  return refOf(name.kind, name.id, Math.max(1, base + step + reborn));
 };
 
 const anyFacts = (world: World, nowMs: number, revision: number): Facts => ({
@@ -253,12 +250,12 @@ const anyBatch = (world: World, shard: Shard, nowMs: number): Batch => {
 };
 
 const anyReceipt = (world: World): FlushReceipt => {
-  const shard = world.model.shards[pick(world, listUsedShards(world.model))];
+  const shard = world.model.shards[pick(world, usedShards)];
   const entities: FlushReceipt['entities'][number][] = [];
   for (const [address, { incarnation, state }] of shard?.slots ?? []) {
     const name = names.find(({ kind, id }) => toAddress(kind, id) === address);
     if (!state || !name || chance(world, 0.3)) continue;
-    const ref = refIn(world.model.countShards(), name, incarnation - (chance(world, 0.1) ? 1 : 0));
+    const ref = refOf(name.kind, name.id, incarnation - (chance(world, 0.1) ? 1 : 0));
     const version = state.version - (chance(world, 0.3) ? 1 : 0);
     const { generation: now } = shard as NonNullable<typeof shard>;
     const generation = now - (chance(world, 0.2) ? 1 : 0);
@@ -272,7 +269,7 @@ const anyReceipt = (world: World): FlushReceipt => {
 
 /** When the parts of some bot are due to be judged, 0 for never. */
 const findDueMs = ({ model }: World): number => {
-  const states = listUsedShards(model).flatMap((shard) => [...(model.shards[shard]?.slots.values() ?? [])]);
+  const states = usedShards.flatMap((shard) => [...(model.shards[shard]?.slots.values() ?? [])]);
   const dueMs = states.find(({ state }) => state?.parts !== undefined)?.state?.parts?.dueMs ?? 0;
   return dueMs < limits.counterMax ? dueMs : 0;
 };
@@ -292,7 +289,7 @@ const anyWait = (world: World, nowMs: number): number => {
 
 /** The shard's current position, or an earlier one. */
 const anyClear = (world: World): Operation => {
-  const shard = pick(world, listUsedShards(world.model));
+  const shard = pick(world, usedShards);
   const { generation = 0, version = 0 } = world.model.shards[shard] ?? {};
   return { verb: 'clear', places: [{ shard, generation, version: version - pick(world, [0, 1]) }] };
 };
@@ -312,23 +309,23 @@ export const generate = (seed: number, model: HotModel): Generator => {
     next(nowMs) {
       const wasFirst = first;
       first = false;
-      if (wasFirst) return raise(listUsedShards(model).slice(chance(world, 0.2) ? 1 : 0));
-      const empty = listUsedShards(model).find((shard) => model.shards[shard]?.generation === 0);
+      if (wasFirst) return raise(usedShards.slice(chance(world, 0.2) ? 1 : 0));
+      const empty = usedShards.find((shard) => model.shards[shard]?.generation === 0);
       if (empty !== undefined && chance(world, 0.2)) return raise([empty]);
       const random = world.random();
       if (random < 0.68) {
-        const shards = listUsedShards(model).filter((_, index) => index === 0 || chance(world, 0.4));
+        const shards = usedShards.filter((_, index) => index === 0 || chance(world, 0.4));
         return { verb: 'commit', batches: shards.map((shard) => anyBatch(world, shard, nowMs)) };
       }
       if (random < 0.82) return { verb: 'wait', milliseconds: anyWait(world, nowMs) };
       if (random < 0.9) return { verb: 'settled', receipt: anyReceipt(world) };
       if (random < 0.94) {
-        const shards = [pick(world, listUsedShards(world.model))];
+        const shards = [pick(world, usedShards)];
         return { verb: 'peek', entities: upTo(world, 3), votes: upTo(world, 4), shards };
       }
       if (random < 0.955) return { verb: 'sweep' };
       if (random < 0.96) return anyClear(world);
-      if (random < 0.98) return raise([pick(world, listUsedShards(world.model))]);
+      if (random < 0.98) return raise([pick(world, usedShards)]);
       return { verb: 'reopen' };
     },
   };

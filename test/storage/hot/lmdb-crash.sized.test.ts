@@ -9,13 +9,12 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRandom } from '../../../bench/shared/random.ts';
-import { newShardCount, oldShardCount } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { createHotModel } from '../../model/hot-model.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { isLoop } from '../../support/test-group.ts';
-import { generate, listUsedShards, names, type Operation, rules, startMs, voters } from './generate.ts';
+import { generate, names, type Operation, rules, startMs, usedShards, voters } from './generate.ts';
 
 const test = suite('the embedded hot store after a crash');
 
@@ -27,12 +26,12 @@ const observe = async (store: HotStore) => ({
   loads: (await store.load(requests)).map((reply) =>
     reply.outcome === 'found' ? { ...reply, state: { ...reply.state, flushedVotes: 0 } } : reply,
   ),
-  versions: await store.readVersions(listUsedShards(store)),
+  versions: await store.readVersions(usedShards),
   generations: await store.readGenerations(),
   parts: await Promise.all(
     bots.map(async ({ id }) => (await store.readParts({ id, fromId: 0, limit: 100 }))?.parts),
   ),
-  due: (await store.listDueParts(listUsedShards(store), 100)).map(({ address }) => address).sort(),
+  due: (await store.listDueParts(usedShards, 100)).map(({ address }) => address).sort(),
 });
 type Observed = Awaited<ReturnType<typeof observe>>;
 
@@ -40,7 +39,7 @@ const listBacklog = async (store: HotStore) => {
   const { entities, votes } = await store.peek({
     entities: 1_000,
     votes: 1_000,
-    shards: listUsedShards(store),
+    shards: usedShards,
   });
   const size = await store.countBacklog();
   assert.equal(size, { entities: entities.length, votes: votes.length }, 'the size of the backlog');
@@ -95,7 +94,6 @@ const assertCopies = async (run: Run, model: HotStore, before: Observed): Promis
   const backlog = await listBacklog(model);
   for (const { path, when } of run.copies.splice(0)) {
     const copy = await openLmdbStore({ path, clock: run.clock });
-    copy.useShardCount(model.countShards());
     assert.equal(await observe(copy), when === 'before' ? before : after, when);
     const found = await listBacklog(copy);
     if (when === 'after') for (const name of backlog) assert.ok(found.has(name), `${name} is in no flush`);
@@ -105,7 +103,6 @@ const assertCopies = async (run: Run, model: HotStore, before: Observed): Promis
 };
 
 const runSeed = async (seed: number, operations: number): Promise<void> => {
-  const shardCount = seed % 2 === 0 ? newShardCount : oldShardCount;
   let nowMs = startMs;
   const clock = () => nowMs;
   const path = makeFolder('rollcall-lmdb-crash-');
@@ -117,9 +114,8 @@ const runSeed = async (seed: number, operations: number): Promise<void> => {
   };
   const syncedBytes = new Map<string, number>();
   const store = await openLmdbStore({ path, clock, sync, checkpointBytes: 1 + random.below(3_000) });
-  store.useShardCount(shardCount);
   const run: Run = { path, clock, store, random, copies: [] };
-  const model = createHotModel({ clock, shardCount });
+  const model = createHotModel({ clock });
   const generator = generate(seed, model);
   for (let number = 0; number < operations; number++) {
     const operation = generator.next(nowMs);

@@ -236,25 +236,4 @@ test('a file that was cut is refused with a message, before anything reads beyon
   }
 });
 
-test('a folder without checksums is upgraded; earlier programs refuse it from then on', async () => {
-  const path = await fillFolder();
-  const tables = await openTables(path);
-  const plain = await openTables(path);
-  const key = await findKey(path, 'slots', healthy.address);
-  const packed = (tables.slots.getBinary(key) as Buffer).subarray(5);
-  await plain.root.openDB({ name: 'slots', encoding: 'binary' }).put(key, packed);
-  await tables.meta.put('format', 2);
-  await tables.root.close();
-
-  const store = await openLmdbStore({ path, clock });
-  const [reply] = await store.load([{ kind: 'bot', id: healthy.id }]);
-  await store.close();
-  const after = await openTables(path);
-  const format = after.meta.get('format');
-  await after.root.close();
-
-  assert.is(reply?.outcome === 'found' && reply.state.upvotes, 1);
-  assert.is(format, 6);
-});
-
 test.run();

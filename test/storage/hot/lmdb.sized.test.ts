@@ -12,7 +12,7 @@ import * as assert from 'uvu/assert';
 import type { Item } from '../../../engine/entity/items.ts';
 import { emptyFacts, emptyTotals } from '../../../engine/entity/state.ts';
 import type { StorageError } from '../../../engine/errors.ts';
-import { type EntityRef, newShardCount } from '../../../engine/ids.ts';
+import type { EntityRef } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { toSlotKey } from '../../../storage/hot/lmdb/keys.ts';
 import { type LmdbStore, openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
@@ -36,14 +36,10 @@ const inFolder = async (use: (path: string) => Promise<void>): Promise<void> => 
 
 let opens = 0;
 /** Every second store moves each commit into its tables at once, while the next ones run. */
-const open = async (clock: () => number, count = newShardCount): Promise<OpenedStore> => {
+const open = async (clock: () => number): Promise<OpenedStore> => {
   const path = await mkdtemp(join(tmpdir(), 'rollcall-lmdb-'));
   const options = { path, clock, checkpointBytes: opens++ % 2 === 0 ? 2 ** 24 : 1 };
-  const openStore = async (): Promise<LmdbStore> => {
-    const store = await openLmdbStore(options);
-    store.useShardCount(count);
-    return store;
-  };
+  const openStore = (): Promise<LmdbStore> => openLmdbStore(options);
   const opened: OpenedStore = {
     store: await openStore(),
     async reopen() {
@@ -103,7 +99,10 @@ test('a folder of another format is refused with a clear message', () =>
     await tables.meta.put('format', 99);
     await tables.root.close();
 
-    assert.match((await rejection(openLmdbStore({ path, clock }))).message, /holds format 99/);
+    assert.match(
+      (await rejection(openLmdbStore({ path, clock }))).message,
+      /was made by format 99; this program knows 1/,
+    );
   }));
 
 test('a closed store refuses every call, and can be closed twice', () =>

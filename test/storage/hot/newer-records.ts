@@ -12,14 +12,14 @@ const record = new Packr().pack(Array(firstLength + 1).fill(7));
 
 export const createNewerRecords = (
   connect: () => Redis | Cluster,
-  { prefix, count }: { readonly prefix: string; readonly count: number },
+  prefix: string,
 ): OpenedStore['newerRecords'] => {
   const use = async <Result>(
     { shard }: EntityRef,
     task: (redis: Redis | Cluster, key: string) => Promise<Result>,
   ): Promise<Result> => {
     const redis = connect();
-    const result = await task(redis, `${prefix}{s${toTag(shard, count)}}:e`);
+    const result = await task(redis, `${prefix}{s${toTag(shard)}}:e`);
     redis.disconnect();
     return result;
   };

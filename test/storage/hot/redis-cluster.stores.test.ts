@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Cluster, Redis } from 'ioredis';
 import * as assert from 'uvu/assert';
 import type { Batch, CommitRules } from '../../../engine/entity/items.ts';
-import { newShardCount, type Shard } from '../../../engine/ids.ts';
+import { type Shard, shardsTotal } from '../../../engine/ids.ts';
 import type { HotStore } from '../../../engine/ports.ts';
 import { openRedisStore } from '../../../storage/hot/redis/store.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
@@ -29,22 +29,19 @@ const overCommitQueues = (store: HotStore): HotStore => ({
   },
 });
 
-const open = async (clock: () => number, count = newShardCount): Promise<OpenedStore> => {
+const open = async (clock: () => number): Promise<OpenedStore> => {
   cluster ??= await startRedisCluster();
   const options = { urls: cluster.urls, prefix: `w${++worlds}:`, clock };
   const openStore = async (): Promise<HotStore> => {
-    const store = await openRedisStore(options);
-    store.useShardCount(count);
-    return overCommitQueues(store);
+    return overCommitQueues(await openRedisStore(options));
   };
-  const place = { prefix: options.prefix, count };
   const opened: OpenedStore = {
     store: await openStore(),
     async reopen() {
       await opened.store.close();
       return openStore();
     },
-    newerRecords: createNewerRecords(() => new Cluster([...(cluster?.urls ?? [])]), place),
+    newerRecords: createNewerRecords(() => new Cluster([...(cluster?.urls ?? [])]), options.prefix),
     dispose: () => opened.store.close(),
   };
   return opened;
@@ -72,7 +69,7 @@ const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
       cluster,
       store,
       async slotOf(shard) {
-        const entities = `${prefix}{s${toTag(shard, newShardCount)}}:e`;
+        const entities = `${prefix}{s${toTag(shard)}}:e`;
         return { slot: Number(await redis.call('CLUSTER', 'KEYSLOT', entities)), entities };
       },
     });
@@ -84,7 +81,7 @@ const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
 
 test('slots that move under load lose nothing and count nothing twice', () =>
   inWorld(async ({ cluster: nodes, store, slotOf }) => {
-    const bots = botsIn(newShardCount);
+    const bots = botsIn(shardsTotal);
     const load = createLoad(store, bots, 5);
     await load.round();
     let moving = true;

@@ -9,7 +9,7 @@ import { flushToSql } from '../../../ops/cli/flush.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { openStores } from '../../../storage/open.ts';
-import { prepareStores } from '../../../storage/shards.ts';
+import { prepareStores } from '../../../storage/prepare.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { pluck } from '../../support/pluck.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -123,7 +123,7 @@ for (const [what, damage, note] of slotDamages) {
     const sick = refOf('bot', 'sick', 2);
     const items = [initOf(sick), { kind: 'click' as const, target: sick, visitor: '1' }];
     await stores.hot.commit([{ shard: sick.shard, producer: 'q', sequence: 1, items }], oneVote);
-    const key = `{s${toTag(sick.shard, stores.hot.countShards())}}:e`;
+    const key = `{s${toTag(sick.shard)}}:e`;
     const slot = (await redis.hgetBuffer(key, sick.address)) as Buffer;
     await redis.hset(key, sick.address, damage(slot));
     const [before] = await stores.hot.load([sick]);

@@ -6,8 +6,7 @@
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newShardCount } from '../../../engine/ids.ts';
-import { listTags } from '../../../storage/hot/redis/tags.ts';
+import { tags } from '../../../storage/hot/redis/tags.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { startNode } from '../../support/node-process.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
@@ -42,7 +41,7 @@ const noteMsMax = 30_000;
 const nameOf = (index: number): string => `127.0.0.1:${cluster.servers[index]?.port}`;
 
 test('a note names the slot, its two servers and the remedy, until the move has ended', async () => {
-  const slot = await cluster.slotOf(`{s${listTags(newShardCount)[0]}}:e`);
+  const slot = await cluster.slotOf(`{s${tags[0]}}:e`);
   const from = await cluster.ownerOf(slot);
   const to = (from + 1) % 3;
   assert.not.match((await read()).notes, /slot/);

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { Packr } from 'msgpackr';
 import * as assert from 'uvu/assert';
 import type { Item, ShardVersion } from '../../../engine/entity/items.ts';
-import { type EntityRef, listAllShards, newShardCount, oldShardCount, toShard } from '../../../engine/ids.ts';
+import { type EntityRef, listAllShards, toShard } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
 import { toTag } from '../../../storage/hot/redis/tags.ts';
@@ -23,14 +23,13 @@ let server: RedisServer | undefined;
 let worlds = 0;
 
 /** Every store has its own key prefix. */
-const open = async (clock: () => number, count = newShardCount): Promise<OpenedStore> => {
+const open = async (clock: () => number): Promise<OpenedStore> => {
   server ??= await startRedis({ settings: ['appendfsync no'] });
   const options = { urls: [server.url], prefix: `w${++worlds}:`, clock };
   const openTrusted = async () => {
     const store = await openRedisStore(options);
     // From here on it reads no head where nothing changed.
     await store.libraries.dropOthers(new Set());
-    store.useShardCount(count);
     return store;
   };
   const opened: OpenedStore = {
@@ -39,7 +38,7 @@ const open = async (clock: () => number, count = newShardCount): Promise<OpenedS
       await opened.store.close();
       return openTrusted();
     },
-    newerRecords: createNewerRecords(() => new Redis(server?.url ?? ''), { prefix: options.prefix, count }),
+    newerRecords: createNewerRecords(() => new Redis(server?.url ?? ''), options.prefix),
     dispose: () => opened.store.close(),
   };
   return opened;
@@ -100,10 +99,10 @@ test('where nothing changed, heads cost two commands, and none is read again', a
       (sum, [, calls]) => sum + Number(calls),
       0,
     );
-  const [before] = await store.readVersions(listAllShards(newShardCount));
+  const [before] = await store.readVersions(listAllShards());
   const first = await countCommands();
   await store.countBacklog();
-  const [after] = await store.readVersions(listAllShards(newShardCount));
+  const [after] = await store.readVersions(listAllShards());
 
   assert.is((await countCommands()) - first, 4);
   assert.equal(after, before);
@@ -142,13 +141,12 @@ test('a node of another version may write: then all heads are read', async () =>
   const { store } = await open(() => startMs);
   const bot = refOf('bot', '1', 1);
   await store.publish([{ shard: bot.shard, generation: 1 }]);
-  const readHead = async () =>
-    (await store.readVersions(listAllShards(newShardCount)))[bot.shard]?.generation;
+  const readHead = async () => (await store.readVersions(listAllShards()))[bot.shard]?.generation;
   assert.is(await readHead(), 1);
   const redis = new Redis(server?.url ?? '');
   // Earlier libraries change shards without a trace in `moved`.
   const setGeneration = (generation: string) =>
-    redis.hset(`w${worlds}:{s${toTag(bot.shard, newShardCount)}}:e`, '!g', generation);
+    redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, '!g', generation);
   await setGeneration('2');
   assert.is(await readHead(), 1, 'nothing moved');
   await (store as RedisHotStore).libraries.dropOthers(new Set(['0123456789ab']));
@@ -175,10 +173,10 @@ test('records of earlier libraries, and ones with long texts, are read and chang
   const rest = [0, 1, false, 0, 70_000, 3, 2, 1, 0, 0, 0];
   const packr = new Packr({ useRecords: false });
   const row = Buffer.concat([packr.pack(first), packr.pack(rest)]);
-  await redis.hset(`w${worlds}:{s${toTag(bot.shard, newShardCount)}}:e`, bot.address, row);
+  await redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, bot.address, row);
   const [old] = await opened.store.load([{ kind: 'bot', id: bot.id }]);
   const invited = await send({ kind: 'invite', target: bot });
-  await redis.hset(`w${worlds}:{s${toTag(bot.shard, newShardCount)}}:e`, bot.address, row);
+  await redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, bot.address, row);
   const shardList = '1,'.repeat(400);
   const long = await send({ kind: 'stats', target: bot, atMs: startMs, servers: '9', shardList });
   const clicked = await send({ kind: 'click', target: bot, visitor: '5' });
@@ -198,7 +196,7 @@ test('decisions are stored as earlier libraries read them, and read as they stor
   const { store } = await open(() => startMs);
   const bot = refOf('bot', '1', 1);
   const redis = new Redis(server?.url ?? '');
-  const key = `w${worlds}:{s${toTag(bot.shard, newShardCount)}}:e`;
+  const key = `w${worlds}:{s${toTag(bot.shard)}}:e`;
   const vote = (user: string): Item => {
     return {
       kind: 'vote',
@@ -298,7 +296,7 @@ test('a generation is raised in steps, and nothing flushed between two of them i
   assert.ok((await countPublishes()) - before >= 5, 'all were looked through');
   assert.is((await store.readGenerations())[shard], 3);
   assert.is((await store.countBacklog()).entities, bots.length);
-  assert.is((await redis.hget(`w${worlds}:{s${toTag(shard, newShardCount)}}:e`, '!n')) ?? null, null);
+  assert.is((await redis.hget(`w${worlds}:{s${toTag(shard)}}:e`, '!n')) ?? null, null);
   redis.disconnect();
   await store.close();
 });
@@ -317,25 +315,12 @@ test('after a failover the marking of dirty entities starts from the beginning',
   const packr = new Packr({ useRecords: false });
   // Where another server's hash table ended almost, with a generation that nobody published.
   const left = packr.pack([5, 'another', '1']);
-  await redis.hset(`w${worlds}:{s${toTag(shard, newShardCount)}}:e`, '!n', left);
+  await redis.hset(`w${worlds}:{s${toTag(shard)}}:e`, '!n', left);
   await store.publish([{ shard, generation: 2 }]);
 
   assert.is((await store.readGenerations())[shard], 5, 'the highest one');
   assert.is((await store.countBacklog()).entities, items.length);
   redis.disconnect();
-  await store.close();
-});
-
-test('a store reports for which numbers of shards it has counters', async () => {
-  const store = (await open(() => startMs)).store as RedisHotStore;
-  const counted = [await store.listShardCounts()];
-  await store.publish([{ shard: toShard(15), generation: 1 }]);
-  counted.push(await store.listShardCounts());
-  store.useShardCount(oldShardCount);
-  await store.publish([{ shard: toShard(127), generation: 1 }]);
-  counted.push(await store.listShardCounts());
-
-  assert.equal(counted, [[], [16], [16, 128]]);
   await store.close();
 });
 

@@ -5,7 +5,7 @@
  */
 import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
-import { newShardCount, toShard } from '../../../engine/ids.ts';
+import { shardsTotal, toShard } from '../../../engine/ids.ts';
 import { fullTotals } from '../../support/field-values.ts';
 import { dirty, itagOf, vote, type World } from './world.ts';
 
@@ -94,13 +94,13 @@ const claimLifetimes = (claims: Claims, open: () => World): void => {
   claims('generations never decrease, and the next is greater than all issued and flushed ones', async () => {
     const world = open();
     const ref = await world.list('generation');
-    const [one, two] = [toShard((ref.shard + 1) % newShardCount), toShard((ref.shard + 2) % newShardCount)];
+    const [one, two] = [toShard((ref.shard + 1) % shardsTotal), toShard((ref.shard + 2) % shardsTotal)];
     const next = await world.ledger.takeGeneration([one, two], 40);
     assert.ok(next > 40);
 
     await world.ledger.flush({ entities: [dirty(ref, next + 10, { version: 1 })], votes: [] });
     const known = await world.ledger.readGenerations();
-    assert.is(known.length, newShardCount);
+    assert.is(known.length, shardsTotal);
     assert.is(known[one], next);
     assert.is(known[ref.shard], next + 10);
     assert.ok((await world.ledger.takeGeneration([one], 0)) > next + 10);
