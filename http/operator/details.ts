@@ -31,15 +31,18 @@ const toListedServer = (row: IndexServerRow) => showRow(ListedServer, row);
 /** Shows a bot, found by id or vanity code. Rejects with `not_found`. */
 export const showBotDetails = async (app: App, idOrVanity: string): Promise<Reply> => {
   const bot = requireFound(await app.catalogue.bots.find(idOrVanity), 'bot');
-  const [{ state }, team, staffNote, sessions] = await Promise.all([
+  const name = bot.person?.username ?? bot.id;
+  const [{ state }, team, staffNote, sessions, lookAlikes] = await Promise.all([
     app.engine.read('bot', bot.id),
     bot.team_id === null ? null : app.catalogue.teams.find(bot.team_id),
     app.catalogue.operator.listings.readStaffNote(bot.id),
     app.catalogue.sessions.list({ kind: 'bot', id: bot.id }),
+    bot.type === 'pending' ? app.catalogue.operator.findLookAlikes({ kind: 'bot', id: bot.id, name }) : [],
   ]);
   const shown = showRow(OperatorBot, bot, {
     bot_id: bot.id,
-    name: bot.person?.username ?? bot.id,
+    name,
+    look_alikes: lookAlikes,
     owner: bot.owner_id ?? `team ${bot.team_id}`,
     owner_name: team?.name ?? bot.owner?.username ?? '',
     staff_note: staffNote,
@@ -60,6 +63,7 @@ export const showTeamDetails = async (app: App, idOrVanity: string): Promise<Rep
   const { state } = await app.engine.read('team', team.id);
   const shown = showRow(OperatorTeam, team, {
     votes: computeVotes(state),
+    look_alikes: await app.catalogue.operator.findLookAlikes({ ...team, kind: 'team' }),
     members: holdings.members.map(toMember),
     bots: holdings.bots.map(toListedBot),
     servers: holdings.servers.map(toListedServer),
@@ -82,6 +86,7 @@ export const showPackDetails = async (app: App, url: string): Promise<Reply> => 
     owner: pack.owner_id,
     owner_name: pack.owner?.username ?? pack.owner_id,
     votes: computeVotes(state),
+    look_alikes: await app.catalogue.operator.findLookAlikes({ kind: 'pack', id: pack.url, name: pack.name }),
     deleted: listDeletedIds(pack, page),
     bots: pack.bot_ids.flatMap((id) => page.bots.get(id) ?? []).map(toListedBot),
     servers: pack.server_ids.flatMap((id) => page.servers.get(id) ?? []).map(toListedServer),

@@ -128,10 +128,14 @@ export const AddBotBody = Type.Object({
 export type AddBotBody = Static<typeof AddBotBody>;
 export const ClaimBody = Type.Object({ user_id: NewUserId });
 
+/** Other listings whose name looks like this one. */
+const LookAlikes = Type.Array(Type.Object({ kind: Text, id: Text, name: Text }));
+
 export const OperatorBot = Type.Object({
   bot_id: Text,
   client_id: Text,
   name: Text,
+  look_alikes: LookAlikes,
   type: Text,
   owner: Text,
   owner_name: Text,
@@ -163,6 +167,7 @@ export const ListedServer = Type.Object({ server_id: Text, name: Text, type: Tex
 export const OperatorTeam = Type.Object({
   id: Text,
   name: Text,
+  look_alikes: LookAlikes,
   short: Text,
   vanity: Text,
   tags: TextList,
@@ -181,6 +186,7 @@ export const OperatorTeam = Type.Object({
 export const OperatorPack = Type.Object({
   url: Text,
   name: Text,
+  look_alikes: LookAlikes,
   short: Text,
   owner: Text,
   owner_name: Text,

@@ -30,7 +30,10 @@ interface Decision {
 
 /** What the owner wrote, whole: the text, where the bot leads, and what they tell the reviewers. */
 const makeReviewed = (bot: Json): HTMLElement => {
+  const alike = bot.look_alikes as readonly Record<'kind' | 'id' | 'name', string>[];
+  const named = alike.map(({ kind, id, name }) => `${name} (${kind} ${id})`).join(', ');
   const pairs: (readonly [string, ...(Node | string)[]])[] = [
+    ...(named === '' ? [] : [['Looks like', named] as const]),
     ['Owner', `${bot.owner_name} (${bot.owner})`],
     ['Note to the reviewers', String(bot.staff_note) || '–'],
     ['Short', String(bot.short)],
@@ -53,7 +56,7 @@ const makeReviewed = (bot: Json): HTMLElement => {
 /** What `makeReviewed` shows already, and the fields of the review, which are empty. */
 const shownFields: ReadonlySet<string> = new Set([
   ...['name', 'owner', 'owner_name', 'staff_note', 'short', 'long', 'invite', 'extra_links', 'prefix'],
-  ...['library', 'approval_note', 'cert_reason'],
+  ...['library', 'approval_note', 'cert_reason', 'look_alikes'],
 ]);
 
 const results = { approve: 'approved', deny: 'denied' } as const;

@@ -20,6 +20,7 @@ import { createTiers } from '../votes/credits.ts';
 import { createAudit } from './audit.ts';
 import { createDirectoryLists } from './directory-lists.ts';
 import { createFailures } from './failures.ts';
+import { findLookAlikes } from './look-alikes.ts';
 import { fillPlan, listNextListings, takePage } from './plan-steps.ts';
 import { createPreviews } from './previews.ts';
 import { listListingHours, listSuspects, listVoteHours } from './suspects.ts';
@@ -40,6 +41,7 @@ export const createOperatorCatalogue = (sql: Sql) => ({
   lists: createDirectoryLists(sql),
   previews: createPreviews(sql),
   ...bindStorage('uuids', sql, { findByUuid }),
+  ...bindStorage('look_alikes', sql, { findLookAlikes }),
   votes: bindStorage('votes', sql, { list: listVotesOf, voidOne, reset: resetVotes, findIncarnation }),
   suspects: bindStorage('suspects', sql, { listSuspects, listVoteHours, listListingHours }),
   plans: bindStorage('plans', sql, { ...planFunctions, fillPlan, listNextListings, takePage }),

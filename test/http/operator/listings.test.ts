@@ -78,6 +78,25 @@ test('bots show: all that is reviewed, also what only reviewers may read', async
   assertExcludes(JSON.stringify(await show('/bots/reviewed?include=long')), 'For you.');
 });
 
+test('bots, teams and packs show: what looks alike is named, and not refused', async () => {
+  await addUser(sql, 'real', { username: 'Keepers' });
+  await addUser(sql, 'false', { username: '\u041aeepers' });
+  await addBot(sql, 'real');
+  await addBot(sql, 'false', { type: 'pending' });
+  await sql`update teams set name = 'Kee\u0440ers' where id = 'team1'`;
+  await addPack(sql, 'keepers');
+  await sql`update packs set name = 'K\u0435epers'`;
+  world.catalogue.teams.drop('team1');
+  const listIds = async (path: string): Promise<string[]> =>
+    (await operate(`GET ${path}`)).json.look_alikes.map(({ id }: { id: string }) => id);
+
+  assert.equal(await listIds('/bots/false'), ['real', 'keepers', 'team1']);
+  assert.equal(await listIds('/bots/real'), [], 'only while it waits');
+  assert.equal(await listIds('/teams/team1'), ['false', 'real', 'keepers']);
+  assert.equal(await listIds('/packs/keepers'), ['false', 'real', 'team1']);
+  assert.is(await done('POST /bots/false/approve', {}), 'bot false is approved.');
+});
+
 test('bots certify and pend: the reason comes and goes with the type', async () => {
   await addBot(world.sql, 'steady');
   await done('POST /bots/steady/certify', { reason: 'Reliable for a year.' });
