@@ -28,7 +28,7 @@ export interface FinalState {
   readonly history: readonly HistoryPoint[];
   readonly followed: Followed | null;
   /** `null`: it has no webhook. */
-  readonly delivered: ReadonlySet<number> | null;
+  readonly delivered: ReadonlySet<string> | null;
 }
 
 export interface FinalStateOptions {
@@ -43,6 +43,8 @@ export interface FinalStateOptions {
 /** Other nodes show a change within a second; a busy machine gets more. */
 const restMs = 2_000;
 const catchUpMsMax = 60_000;
+/** What a node was sending when it died may wait 5 min by the schedule, a fifth more at most. */
+const afterDeathsMsMax = 420_000;
 const readMs = 250;
 const pageRows = 100;
 
@@ -113,7 +115,7 @@ const isCaughtUp = (
   entries: readonly VoteLogResult[],
 ): boolean => {
   const followed = follower?.followed.get(`bot/${id}`);
-  const hooked = receiver.bots.has(id) ? receiver.numbers.get(id) : null;
+  const hooked = receiver.bots.has(id) ? receiver.votes.get(id) : null;
   const hasAll = (numbers: ReadonlySet<number> | undefined): boolean =>
     entries.every(({ number }) => numbers?.has(number));
   if (followed !== undefined && !followed.isReset) {
@@ -121,15 +123,15 @@ const isCaughtUp = (
     const clicks = (followed.totals?.clicks ?? 0) - base.clicks;
     if (!hasAll(followed.numbers) || clicks !== last?.clicks) return false;
   }
-  return hooked === null || hasAll(hooked);
+  return hooked === null || entries.every(({ itag }) => hooked?.has(itag));
 };
 
-/** Waits until the feed and the webhooks have what the logs have, for a minute at most. */
+/** Waits until the feed and the webhooks have what the logs have, a minute at most; longer after deaths. */
 const waitForAll = async (
   options: FinalStateOptions,
   entries: ReadonlyMap<Listing, readonly VoteLogResult[]>,
 ): Promise<void> => {
-  const endMs = nowMs() + catchUpMsMax;
+  const endMs = nowMs() + (options.log.life > 0 ? afterDeathsMsMax : catchUpMsMax);
   while (nowMs() < endMs) {
     if ([...entries].every(([listing, found]) => isCaughtUp(options, listing, found))) return;
     await sleep(readMs);
@@ -170,7 +172,7 @@ export const readFinalStates = async (
       redeems: subject.has.has('redeems') ? await countRedeems(subject, listing) : 0,
       history: await readHistory(subject, listing, startMs),
       followed: follower?.followed.get(`bot/${listing.id}`) ?? null,
-      delivered: receiver.bots.has(listing.id) ? (receiver.numbers.get(listing.id) ?? new Set()) : null,
+      delivered: receiver.bots.has(listing.id) ? (receiver.votes.get(listing.id) ?? new Set()) : null,
     });
   }
   return finalStates;

@@ -268,7 +268,7 @@ const judgeFeedSights = (log: ProveLog): Lie[] => {
 };
 
 const judgeWebhook = ({ listing, entries, delivered }: FinalState): Lie[] => {
-  const missing = delivered === null ? [] : entries.filter(({ number }) => !delivered.has(number));
+  const missing = delivered === null ? [] : entries.filter(({ itag }) => !delivered.has(itag));
   const texts = missing.map(({ number }) => `the webhook of bot ${listing.id} did not get vote ${number}`);
   return name('webhooks', 'missing', texts);
 };

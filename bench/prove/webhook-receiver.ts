@@ -1,6 +1,6 @@
 /**
- * A webhook of each driven bot that lets us make one, and its receiver on loopback: which positions of the
- * vote log its events covered.
+ * A webhook of each driven bot that lets us make one, and its receiver on loopback: which votes its events
+ * named.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,8 +11,8 @@ import type { Listing, Subject } from './subject.ts';
 export interface WebhookReceiver {
   /** Bots that have one. */
   readonly bots: ReadonlySet<string>;
-  /** By bot: numbers of votes whose event came. */
-  readonly numbers: ReadonlyMap<string, ReadonlySet<number>>;
+  /** By bot: the itags of votes whose event came. */
+  readonly votes: ReadonlyMap<string, ReadonlySet<string>>;
   /** Events with a wrong signature, or one id for two events, in words. */
   readonly wrong: readonly string[];
   /** Deletes the webhooks and ends. */
@@ -21,7 +21,7 @@ export interface WebhookReceiver {
 
 interface ReceiverState {
   readonly secrets: Map<string, string>;
-  readonly numbers: Map<string, Set<number>>;
+  readonly votes: Map<string, Set<string>>;
   /** The first number of each event, by its id. */
   readonly events: Map<string, number>;
   readonly wrong: string[];
@@ -37,7 +37,7 @@ const readBody = async (request: IncomingMessage): Promise<string> => {
 
 /** The path is the bot's id. */
 const take = async (state: ReceiverState, request: IncomingMessage): Promise<void> => {
-  const { secrets, numbers, events, wrong } = state;
+  const { secrets, votes, events, wrong } = state;
   const bot = (request.url ?? '').slice(1);
   const body = await readBody(request);
   const event = await receive({ headers: request.headers, body }, secrets.get(bot) ?? '').catch(
@@ -48,14 +48,14 @@ const take = async (state: ReceiverState, request: IncomingMessage): Promise<voi
     return;
   }
   if (event.type !== 'vote.created') return;
-  const { number, weight, target } = event.data;
+  const { number, vote_ids: itags, target } = event.data;
   const before = events.get(event.id) ?? number;
   events.set(event.id, number);
   if ((before !== number || target.id !== bot) && wrong.length < wrongMax)
     wrong.push(`webhook of bot ${bot}: event ${event.id} is about vote ${number} of ${target.id}`);
-  const seen = numbers.get(bot) ?? new Set();
-  for (let covered = number; covered < number + weight; covered++) seen.add(covered);
-  numbers.set(bot, seen);
+  const seen = votes.get(bot) ?? new Set();
+  for (const itag of itags) seen.add(itag);
+  votes.set(bot, seen);
 };
 
 interface CreatedWebhook {
@@ -118,7 +118,7 @@ const createWebhooks = async (
 
 /** Listens, and makes the webhooks that the server allows and reaches; the set of bots may be empty. */
 export const openReceiver = async (subject: Subject): Promise<WebhookReceiver> => {
-  const state: ReceiverState = { secrets: new Map(), numbers: new Map(), events: new Map(), wrong: [] };
+  const state: ReceiverState = { secrets: new Map(), votes: new Map(), events: new Map(), wrong: [] };
   const server = createServer((request, response) => {
     void take(state, request).finally(() => response.writeHead(204).end());
   });
@@ -127,7 +127,7 @@ export const openReceiver = async (subject: Subject): Promise<WebhookReceiver> =
   const created = await createWebhooks(subject, state, `http://127.0.0.1:${port}`);
   return {
     bots: new Set([...created.keys()].map(({ id }) => id)),
-    numbers: state.numbers,
+    votes: state.votes,
     wrong: state.wrong,
     close: async () => {
       for (const [listing, webhook] of created) await deleteWebhook(subject, listing, webhook);

@@ -10,7 +10,15 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type Client, createClient, type LogTarget, log, type VoteLog, type VoteLogResult } from './index.ts';
+import {
+  type Client,
+  createClient,
+  groupByRequest,
+  type LogTarget,
+  log,
+  type VoteLog,
+  type VoteLogResult,
+} from './index.ts';
 
 const usage = `Usage: rollcall-client listen --url URL --target bot/ID --forward http://localhost:3000/hook
 
@@ -62,18 +70,6 @@ interface Forward {
   readonly url: string;
   readonly secret: string;
 }
-
-/** A request to vote may count for several votes: those of one user at one time. */
-const groupByRequest = (votes: readonly VoteLogResult[]): VoteLogResult[][] => {
-  const groups: VoteLogResult[][] = [];
-  for (const vote of votes) {
-    const last = groups.at(-1)?.[0];
-    const isSame = last?.author === vote.author && last.created_at === vote.created_at;
-    if (isSame) groups.at(-1)?.push(vote);
-    else groups.push([vote]);
-  }
-  return groups;
-};
 
 interface Listing {
   readonly votes: number;

@@ -9,7 +9,7 @@ export {
   type ShardNumbers,
 } from './autopost.ts';
 export { type FollowMessage, type FollowOptions, follow } from './follow.ts';
-export { type LogOptions, type LogPage, type LogTarget, log } from './log.ts';
+export { groupByRequest, type LogOptions, type LogPage, type LogTarget, log } from './log.ts';
 export {
   type ReceivedEvent,
   type ReceivedRequest,

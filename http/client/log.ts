@@ -21,7 +21,18 @@ export interface LogPage {
   readonly restarted: boolean;
 }
 
+/** The votes of each request to vote, one or several: those of one user at one time. */
+export const groupByRequest = (votes: readonly VoteLogResult[]): readonly VoteLogResult[][] => {
+  const groups = new Map<string, VoteLogResult[]>();
+  for (const vote of votes) {
+    const request = `${vote.created_at} ${vote.author}`;
+    groups.set(request, [...(groups.get(request) ?? []), vote]);
+  }
+  return [...groups.values()];
+};
+
 const waitSeconds = 25;
+const pageMax = 100;
 /** A reply without votes that comes sooner did not wait. */
 const emptyReplyMsMin = 1_000;
 
@@ -32,9 +43,29 @@ const findStart = async (client: Client, path: string, options: LogOptions): Pro
   return reply[after];
 };
 
+/** Reads a page, and what the next one has of its last request. */
+const readPage = async (
+  client: Client,
+  path: string,
+  { cursor, signal }: { readonly cursor: string; readonly signal: AbortSignal | undefined },
+): Promise<Pick<VoteLog, 'results' | 'next'>> => {
+  const timeoutMs = (waitSeconds + 15) * 1_000;
+  const read = (query: Readonly<Record<string, string | number>>) =>
+    client.request<VoteLog>('GET', path, { query, timeoutMs, ...(signal && { signal }) });
+  let { results, next } = await read({ after: cursor, wait: waitSeconds, limit: pageMax });
+  while (results.length >= pageMax) {
+    const more = await read({ after: next, limit: 1 });
+    const last = [...results.slice(-1), ...more.results];
+    if (last.length < 2 || groupByRequest(last).length > 1) break;
+    results = [...results, ...more.results];
+    next = more.next;
+  }
+  return { results, next };
+};
+
 /**
- * Yields votes as they come, until the signal aborts. It waits out failures of the network and the server;
- * it throws a `DirectoryError` for what waiting does not change.
+ * Yields votes as they come, until the signal aborts; those of one request are in one page. It waits out
+ * failures of the network and the server; it throws a `DirectoryError` for what waiting does not change.
  *
  * @example
  * for await (const { votes, cursor } of log(client, { type: 'bot', id })) {
@@ -55,13 +86,8 @@ export async function* log(
   while (!isAborted(signal)) {
     try {
       if (cursor === '') cursor = await findStart(client, path, options);
-      const query = { after: cursor, wait: waitSeconds };
       const startedMs = performance.now();
-      const reply = await client.request<VoteLog>('GET', path, {
-        query,
-        timeoutMs: (waitSeconds + 15) * 1_000,
-        ...(signal && { signal }),
-      });
+      const reply = await readPage(client, path, { cursor, signal });
       cursor = reply.next;
       if (reply.results.length === 0) {
         // A node that stops answers at once: all its clients would come back at once.

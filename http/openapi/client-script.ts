@@ -43,6 +43,7 @@ const published = [
   'createClient',
   'DirectoryError',
   'follow',
+  'groupByRequest',
   'log',
   'readShards',
   'receive',

@@ -132,11 +132,14 @@ const readSent = (sql: Transaction, votes: readonly OutboxVote[]) => {
     )`;
 };
 
-/** Builds `fresh`, the votes to insert, and `counted`, with each listing's last number `before` them. */
+/**
+ * Builds `fresh`, the votes to insert, and `counted`, with each listing's last number `before` them. The
+ * votes of one request, those of one user at one time, are neighbours.
+ */
 const numberFresh = (sql: Transaction, skipsExisting: boolean) => sql`
     fresh as (
       select *, to_timestamp(at_ms / 1000.0) as created_at,
-        row_number() over (partition by incarnation order by at_ms, itag) as position
+        row_number() over (partition by incarnation order by at_ms, author collate "C", itag) as position
       from ${skipsExisting ? selectMissing(sql) : sql`sent`} join target using (incarnation)
     ), sums as (
       select incarnation, count(*) as added from fresh group by incarnation

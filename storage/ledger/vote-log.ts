@@ -37,9 +37,10 @@ const numberStep = async (transaction: Transaction, incarnation: number, writesD
   const watched = (await lockTotals(transaction, [incarnation])) && writesDeliveries;
   return readNumber(transaction`
     with unnumbered as (
-      select itag, created_at, row_number() over (order by created_at, itag) as position
+      select itag, created_at,
+        row_number() over (order by created_at, author collate "C", itag) as position
       from votes where incarnation = ${incarnation} and log_number is null
-      order by created_at, itag limit ${rowsPerStep}
+      order by created_at, author collate "C", itag limit ${rowsPerStep}
     ), counted as (
       update totals set votes_logged = votes_logged + (select count(*) from unnumbered)
       where incarnation = ${incarnation} and exists (select from unnumbered)

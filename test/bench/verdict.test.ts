@@ -124,6 +124,23 @@ test('a user may vote once more after a reset, and only once', () => {
   assert.equal(judgeAroundReset({ before: ['u', 'u'], after: [] }, 0), ['votes accepted twice']);
 });
 
+test('an event covers the votes that it names, whatever their numbers', () => {
+  const toEntry = (itag: string, index: number) => {
+    const fields = { author: 'u', upvote: true, created_at: new Date(0).toISOString() };
+    return { ...fields, number: 2 * index + 1, itag, void: false, void_reason: '' };
+  };
+  const judge = (delivered: readonly string[]) => {
+    const entries = ['a', 'b'].map(toEntry);
+    const nothing = { redeems: 0, history: [], followed: null };
+    const finalStates = [{ listing, ...nothing, entries, delivered: new Set(delivered) }];
+    const { lies } = judgeRun(createProveLog(1), { subject: subject(true), finalStates, wrong: [] });
+    return lies.flatMap(({ kind, name }) => (kind === 'webhooks' ? [name] : []));
+  };
+
+  assert.equal(judge(['a', 'b']), []);
+  assert.equal(judge(['b']), ['missing']);
+});
+
 test('a sample is late only where the server was away', () => {
   const judge = (unanswered: number, clicks: number) => {
     const log = createProveLog(1);

@@ -16,7 +16,7 @@ from ._receive import (
 from ._request import Client, DirectoryError
 from ._stream import Stream
 from ._types import ApiResponse, ShardsBody, StatsBody, VoteLogResult, VoteStatus
-from ._votes import VotePage, votes
+from ._votes import VotePage, group_by_request, votes
 
 __all__ = [
     "ApiResponse",
@@ -41,6 +41,7 @@ __all__ = [
     "WebhookTested",
     "autopost",
     "follow",
+    "group_by_request",
     "read_shards",
     "receive",
     "votes",

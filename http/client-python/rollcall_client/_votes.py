@@ -11,6 +11,7 @@ from ._stream import Stream
 from ._types import VoteLog, VoteLogResult
 
 WAIT_SECONDS = 25
+PAGE_MAX = 100
 BACKOFF_SECONDS_MAX = 60.0
 # A reply without votes that comes sooner did not wait.
 EMPTY_REPLY_SECONDS_MIN = 1.0
@@ -28,8 +29,16 @@ class VotePage(NamedTuple):
     restarted: bool
 
 
+def group_by_request(votes: Sequence[VoteLogResult]) -> list[list[VoteLogResult]]:
+    """The votes of each request to vote, one or several: those of one user at one time."""
+    groups: dict[tuple[str, str], list[VoteLogResult]] = {}
+    for vote in votes:
+        groups.setdefault((vote["created_at"], vote["author"]), []).append(vote)
+    return list(groups.values())
+
+
 def votes(directory: Client, target: str, *, after: str = "head") -> Stream[VotePage]:
-    """Yields pages of votes as they come, for `for` or `async for`.
+    """Yields pages of votes as they come, for `for` or `async for`; those of one request are in one page.
 
     `target` is `bot/815553000470478850`. `after` says where to begin: a cursor that you kept, `oldest`, or
     `head` (only new votes). It waits out failures of the network and the server; it raises a `DirectoryError`
@@ -43,6 +52,26 @@ def votes(directory: Client, target: str, *, after: str = "head") -> Stream[Vote
     return Stream(lambda stopped: _read(directory, f"/{target}/votes/log", after, stopped))
 
 
+def _read_page(
+    directory: Client, path: str, after: str, stopped: Event
+) -> tuple[list[VoteLogResult], str]:
+    """Reads a page, and what the next one has of its last request."""
+
+    def read(query: dict[str, str | int]) -> VoteLog:
+        page = directory.request("GET", path, query=query, timeout=WAIT_SECONDS + 15, stopped=stopped)
+        return cast(VoteLog, page)
+
+    page = read({"after": after, "wait": WAIT_SECONDS, "limit": PAGE_MAX})
+    results = list(page["results"])
+    while len(results) >= PAGE_MAX:
+        more = read({"after": page["next"], "limit": 1})
+        if not more["results"] or len(group_by_request([results[-1], *more["results"]])) > 1:
+            break
+        results.extend(more["results"])
+        page = more
+    return results, page["next"]
+
+
 def _read(directory: Client, path: str, after: str, stopped: Event) -> Iterator[VotePage]:
     cursor = "" if after in ("head", "oldest") else after
     failures = 0
@@ -53,8 +82,7 @@ def _read(directory: Client, path: str, after: str, stopped: Event) -> Iterator[
                 start = directory.request("GET", path, stopped=stopped)
                 cursor = cast(str, start[after])
             began = monotonic()
-            query = {"after": cursor, "wait": WAIT_SECONDS}
-            page = directory.request("GET", path, query=query, timeout=WAIT_SECONDS + 15, stopped=stopped)
+            results, end = _read_page(directory, path, cursor, stopped)
         except Stopped:
             return
         except DirectoryError as error:
@@ -67,11 +95,10 @@ def _read(directory: Client, path: str, after: str, stopped: Event) -> Iterator[
             failures += 1
             stopped.wait(compute_pause(error.retry_after, failures, BACKOFF_SECONDS_MAX))
             continue
-        reply = cast(VoteLog, page)
-        cursor = reply["next"]
-        if reply["results"]:
+        cursor = end
+        if results:
             failures = 0
-            yield VotePage(reply["results"], cursor, restarted)
+            yield VotePage(results, cursor, restarted)
             restarted = False
             continue
         # A node that stops answers at once: all its clients would come back at once.

@@ -1,5 +1,6 @@
 """When the Python client sends a request again, and how it ends: against a server that gives the answers of a list."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,7 +9,7 @@ import threading
 import time
 import unittest
 
-from rollcall_client import Client, DirectoryError, follow, votes
+from rollcall_client import Client, DirectoryError, follow, group_by_request, votes
 from support import ScriptedServer
 
 POST = ("POST", "/bots/stats")
@@ -99,6 +100,18 @@ class Retries(unittest.TestCase):
         reading.join(20)
 
         self.assertEqual((ended, len(self.server.requests)), (["closed"], 1))
+
+    def test_the_votes_of_one_request_are_in_one_page_and_in_one_group(self):
+        made = [{"number": number, "author": str(number), "created_at": "t"} for number in range(103)]
+        made[100]["author"] = made[99]["author"]
+        slices = [(0, 100), (100, 101), (101, 102)]
+        texts = [json.dumps({"results": made[start:end], "next": f"a.{end}"}) for start, end in slices]
+        self.server.begin([{"status": 200, "text": text} for text in texts])
+        page = next(iter(votes(Client(self.server.url), "bot/1", after="a.0")))
+        groups = group_by_request(list(reversed(page.votes)))
+
+        self.assertEqual((len(page.votes), page.cursor, len(groups), len(groups[1])), (101, "a.101", 100, 1))
+        self.assertEqual([vote["number"] for vote in groups[0]], [100, 99])
 
     def test_what_waiting_does_not_change_is_left_to_the_caller(self):
         self.assertEqual(self.send([reply(429, "9000", code="vote_wait")], VOTE), (1, "vote_wait"))

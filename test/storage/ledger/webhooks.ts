@@ -99,6 +99,31 @@ const registerFlushTests = (test: Claims, open: () => RealWorld): void => {
   });
 };
 
+const registerNeighbourTests = (test: Claims, open: () => RealWorld): void => {
+  test('webhooks: the votes of one request are neighbours, whatever order they come in', async () => {
+    const { ledger, list, sql } = open();
+    const ref = await list('hook-neighbours');
+    // Of each user the first and the last that is left, all at one time.
+    const votes = Array.from({ length: 12 }, (_, index) =>
+      vote(ref, 63_001 + index, {
+        user: `user${Math.min(index, 11 - index)}`,
+        voteNumber: index > 5 ? 1 : 0,
+      }),
+    );
+    await ledger.flush({ entities: [], votes });
+    const readAuthors = async (): Promise<readonly string[]> => {
+      const rows = await sql<{ author: string }[]>`
+        select author from votes where incarnation = ${ref.incarnation} order by log_number`;
+      return rows.map(({ author }) => author);
+    };
+    const paired = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5].map((user) => `user${user}`);
+    assert.equal(await readAuthors(), paired);
+    await sql`update votes set log_number = null where incarnation = ${ref.incarnation}`;
+    await assignNumbers(sql, ref.incarnation);
+    assert.equal(await readAuthors(), paired);
+  });
+};
+
 const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
   test('webhooks: flushes that race while endpoints come leave counters and rows equal', async () => {
     const { ledger, list, sql } = open();
@@ -354,6 +379,7 @@ const registerVoidedReplayTests = (test: Claims, open: () => RealWorld): void =>
 
 export const registerWebhookTests = (test: Claims, open: () => RealWorld): void => {
   registerFlushTests(test, open);
+  registerNeighbourTests(test, open);
   registerRaceTests(test, open);
   registerQueueTests(test, open);
   registerUpkeepTests(test, open);
