@@ -230,7 +230,7 @@ const vote = (core: CommandCore, request: VoteRequest): Promise<VoteOutcome> =>
  * Whether votes are refused, since each becomes a row (I15): from a full outbox on until it is down to
  * `outboxVotesLow`.
  */
-const isOutboxFull = (core: CommandCore): boolean => {
+export const isOutboxFull = (core: CommandCore): boolean => {
   const { votes } = core.flusher.getBacklogSize();
   if (votes >= limits.outboxVotesHigh) core.votesPaused = true;
   else if (votes <= limits.outboxVotesLow) core.votesPaused = false;

@@ -9,7 +9,7 @@ import { activate, createLoader } from './actors/activation.ts';
 import { createRegistry } from './actors/registry.ts';
 import { createStalenessPoller, type StalenessPoller } from './actors/staleness-poller.ts';
 import { createVisitorHasher } from './actors/visitors.ts';
-import { type CommandCore, createCommands } from './commands.ts';
+import { type CommandCore, createCommands, isOutboxFull } from './commands.ts';
 import { createOutputGate, type OutputGate } from './commit/output-gate.ts';
 import type { Engine, EngineHealth } from './engine.ts';
 import type { CommitRules, Item, ShardVersion } from './entity/items.ts';
@@ -28,6 +28,7 @@ import { listAllShards, type Shard, toShard } from './ids.ts';
 import { limits } from './limits.ts';
 import type { LivenessParts } from './liveness.ts';
 import type { Clock, EngineMeters, HotStore, Ledger } from './ports.ts';
+import type { Note } from './tools/notes.ts';
 import { adoptFlushed, adoptReply, reactivate, sendItem, toDeliveryParts } from './turns.ts';
 
 export interface EngineParts {
@@ -206,24 +207,25 @@ const drain = async (wired: WiredEngine, deadlineMs: number): Promise<number> =>
 
 const namedListingsMax = 3;
 
-const describeStuck = ({ stuck }: DeliveryRound): string => {
+const describeStuck = ({ stuck }: DeliveryRound): Note => {
   const named = stuck.slice(0, namedListingsMax).join(', ');
   const more = stuck.length - namedListingsMax;
-  return `changes of past votes wait for the hot store: ${named}${more > 0 ? ` and ${more} more` : ''}`;
+  const all = more > 0 ? `${named} and ${more} more` : named;
+  return `adjustments_wait: changes of past votes wait for the hot store: ${all}`;
 };
 
 const describeHealth = ({ parts, core, outputGate, flusher, phase }: WiredEngine): EngineHealth => {
-  const notes: string[] = [];
-  if (phase !== 'started') notes.push(phase === 'new' ? 'starting' : 'draining');
+  const notes: Note[] = [];
   const { pulse } = parts.hot;
   const silentServers = pulse?.listSilent() ?? [];
   const failure = outputGate.findFailure(pulse?.getAnsweredMs());
   if (silentServers.length > 0) notes.push(...silentServers);
-  else if (failure !== null) notes.push(`the hot store fails: ${describeFailure(failure)}`);
+  else if (failure !== null) notes.push(`hot_store_fails: ${describeFailure(failure)}`);
   // A flush reads the hot store first, so while that is silent a flush error says nothing about SQL.
   const flushError = silentServers.length === 0 ? flusher.getLastError() : null;
-  if (flushError !== null) notes.push(`flushing to SQL fails: ${flushError}`);
-  if (core.votesPaused) notes.push('votes are refused until the outbox drains');
+  if (flushError !== null) notes.push(`flush_fails: totals and votes do not reach SQL: ${flushError}`);
+  if (isOutboxFull(core))
+    notes.push('votes_paused: votes are refused until SQL has taken those that wait: bring SQL back');
   if (core.lastDelivery.stuck.length > 0) notes.push(describeStuck(core.lastDelivery));
   const hotStoreUp = failure === null && silentServers.length === 0;
   return { ready: phase === 'started' && hotStoreUp, hotStoreUp, notes };

@@ -10,6 +10,7 @@ import type { PartsItem, VoteRefusal, VoteWindow } from './entity/items.ts';
 import type { HotState } from './entity/state.ts';
 import type { EntityKind, EntityRef, Target } from './ids.ts';
 import type { PartsReply } from './ports.ts';
+import type { Note } from './tools/notes.ts';
 
 /** What readers see: committed state only, with uptime computed up to now. */
 export interface EntityView {
@@ -74,7 +75,7 @@ export interface EngineHealth {
   /** Whether every server of the hot store answers. */
   readonly hotStoreUp: boolean;
   /** Short messages for `/readyz`: what is wrong or degraded. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
 }
 
 export interface Engine {

@@ -24,6 +24,7 @@ import type {
 } from './entity/items.ts';
 import type { Facts, HotState, Part, Totals } from './entity/state.ts';
 import type { EntityAddress, EntityRef, Incarnation, Shard, Target } from './ids.ts';
+import type { Note } from './tools/notes.ts';
 
 /** Time, and the only timers the engine uses. A virtual clock drives the simulation. */
 export interface Clock {
@@ -94,8 +95,8 @@ export interface FlushReceipt {
 
 /** Whether the servers of a hot store answer, or its disk has room, as known without sending anything. */
 export interface Pulse {
-  /** One message for each server that does not answer now, or for a full disk, for `/readyz`. */
-  listSilent(): readonly string[];
+  /** One note for each server that does not answer now, or for a full disk. */
+  listSilent(): readonly Note[];
   /** When the server that has been silent longest last answered, or could have, monotonic ms. */
   getAnsweredMs(): number;
   /** Whether a server was seen that may lose confirmed commits when it crashes or is replaced: for good. */

@@ -1,10 +1,12 @@
 /**
  * The parts of the node that handlers use, as the composition root (ops/) passes them in.
  */
+
 import type { Engine } from '../engine/engine.ts';
 import type { EntityKind } from '../engine/ids.ts';
 import type { Clock } from '../engine/ports.ts';
 import type { OriginEncoder } from '../engine/rules/vote-origin.ts';
+import type { Note } from '../engine/tools/notes.ts';
 import type { Catalogue } from '../storage/catalogue/catalogue.ts';
 import type { SecretBox } from '../storage/catalogue/webhooks/secrets.ts';
 import type { BadgeCache } from './api/badges/badge-cache.ts';
@@ -50,8 +52,8 @@ export interface App {
   readonly listNodes: () => readonly NodeStatus[];
   /** Lets a job of this node run now: there is work for it. */
   readonly wakeJob: (job: 'void_plans') => void;
-  /** Guarantees of the stores that are weaker than they should be now; the node stays ready. */
-  readonly listWarnings: () => readonly string[];
+  /** Notes beside those of the engine; the node stays ready. */
+  readonly listWarnings: () => readonly Note[];
   /** Whether the public listener drains, or is about to. */
   readonly isDraining: () => boolean;
 }

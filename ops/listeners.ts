@@ -5,8 +5,10 @@
  * is loaded before both, unless the system chooses the ports: demo.json names the addresses.
  */
 import type { Logger } from 'pino';
+import type { Note } from '../engine/tools/notes.ts';
 import { routes } from '../http/api/table.ts';
 import type { Facade } from '../http/facade.ts';
+import { judgeHealth } from '../http/operator/health.ts';
 import { createAdmin } from '../http/operator/listener.ts';
 import type { WatchedFigures } from '../http/telemetry/figures.ts';
 import type { Metrics, NodeHealth } from '../http/telemetry/metrics.ts';
@@ -37,8 +39,8 @@ interface ListenersParts
   readonly hashKey: KeyHasher;
   readonly operatorToken: string;
   readonly version: Parameters<typeof formatVersion>[0];
-  readonly watches: { readonly listNotes: () => readonly string[] };
-  readonly webhooks: AppParts['webhooks'] & { readonly listNotes: () => readonly string[] };
+  readonly watches: { readonly listNotes: () => readonly Note[] };
+  readonly webhooks: AppParts['webhooks'] & { readonly listNotes: () => readonly Note[] };
 }
 
 /** Creates both. `open` resolves when clients are served; `state.draining` makes `/readyz` answer 503. */
@@ -61,7 +63,8 @@ export const createListeners = (config: Config, parts: ListenersParts) => {
     hosts: [config.adminHost, ...config.adminHosts],
     live: { figures, waitingRoutes, node, version: formatVersion(version), listNodes: app.listNodes },
   });
-  metrics.watchHealth(() => readNodeHealth(parts, isDraining));
+  const listNotes = (): readonly Note[] => judgeHealth(app).notes;
+  metrics.watchHealth(() => ({ ...readNodeHealth(parts, isDraining), notes: listNotes() }));
   metrics.watchBoards({ find: app.catalogue.boards.find, nowMs: systemClock.nowMs });
   const open = async (): Promise<ServerAddresses & { readonly demo: DemoFile | null }> => {
     const prepareDemo = createDemoLoader(stores, config, operatorToken);
@@ -72,14 +75,14 @@ export const createListeners = (config: Config, parts: ListenersParts) => {
     state.demo = isExpected ? earlyDemo : await prepareDemo({ url, adminUrl });
     return { url, adminUrl, demo: state.demo };
   };
-  return { state, facade, admin, open };
+  return { state, facade, admin, listNotes, open };
 };
 
 /** The node's health for its metrics; the same as `/readyz` says. */
 const readNodeHealth = (
   { engine, stores, loss }: Pick<Stoppable, 'engine' | 'stores' | 'loss'>,
   isDraining: () => boolean,
-): NodeHealth => {
+): Omit<NodeHealth, 'notes'> => {
   const { ready, hotStoreUp } = engine.readHealth();
   const sql = stores.isSqlUp() && loss.reason === '';
   const weakServers = stores.redis?.durability.countWeak() ?? 0;

@@ -45,7 +45,7 @@ export const openNodeStores = async (
     sqlThread,
     beforeOpening: () => assertPortsFree(config),
     onWarning,
-    onStoreChange: (message, isUp) => (isUp ? logger.info(message) : logger.warn(message)),
+    onReplaced: (message) => logger.warn(message),
     onDiskFull: (error) => room.reject(error),
     onLockLost: (message) => {
       logger.fatal(message);

@@ -53,6 +53,7 @@ import { openWebhooks } from './services/webhooks.ts';
 import { createStop } from './stop.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
+import { createNoteLog } from './watch/note-log.ts';
 import { openWatches } from './watch/watches.ts';
 
 export interface StartInput extends Hooks {
@@ -91,6 +92,7 @@ const heartbeatMs = 30_000;
 /** A node that has sent a heartbeat within this time is named at the start of another one. */
 const nodeAliveMs = 40_000;
 const sweepMs = 60_000;
+const notesMs = 1_000;
 
 const createOwnLogger = (config: Config): Logger =>
   createLogger({ level: config.logLevel, form: selectLogForm(config) });
@@ -130,7 +132,7 @@ interface StartContext extends Telemetry, Pick<NodeStores, 'loss' | 'onWarning'>
 
 /** Starts the node on open stores: one step after the other, each with what those before have made. */
 const startOn = async (stores: Stores, config: Config, options: Omit<StartContext, keyof Telemetry>) => {
-  const context = { ...options, ...(await openTelemetry(stores, config, options)) };
+  const context = { ...options, ...(await openTelemetry(stores, config)) };
   await prepareStores(stores);
   const fleet = await enterFleet(stores, config);
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
@@ -140,11 +142,12 @@ const startOn = async (stores: Stores, config: Config, options: Omit<StartContex
   let jobs: Schedule | null = null;
   const listeners = createListeners(config, { ...parts, wakeJob: (job) => jobs?.wake(job) });
   const opened = await listeners.open();
-  const cancelTimers = startTimers(parts);
+  const notes = [...stores.notes, ...context.watches.listNotes()];
+  const logNotes = createNoteLog(listeners.listNotes, options.logger, notes);
+  const cancelTimers = startTimers({ ...parts, logNotes });
   jobs = startJobs(parts, config);
   followFleet(parts, opened.adminUrl);
   const stop = createStop({ ...parts, ...listeners, config, cancelTimers, jobs });
-  const notes = [...stores.notes, ...context.watches.listNotes()];
   const { otherNodes } = fleet;
   return { ...opened, engine: counting.engine, notes, otherNodes, lost: options.loss.reported, stop };
 };
@@ -152,11 +155,11 @@ const startOn = async (stores: Stores, config: Config, options: Omit<StartContex
 type Telemetry = Awaited<ReturnType<typeof openTelemetry>>;
 
 /** What the node counts, and what it watches on its machine. Rejects when Redis may evict counters. */
-const openTelemetry = async (stores: Stores, config: Config, { logger }: { readonly logger: Logger }) => {
+const openTelemetry = async (stores: Stores, config: Config) => {
   const version = readVersion();
   const figures = watchFigures(createMetrics(listRouteNames(config), version), systemClock);
   const { metrics } = figures;
-  return { version, figures, metrics, watches: await openWatches(stores, metrics, logger) };
+  return { version, figures, metrics, watches: await openWatches(stores, metrics) };
 };
 
 type Fleet = Awaited<ReturnType<typeof enterFleet>>;
@@ -301,7 +304,9 @@ const startEngine = async (
   return { engine, feed, voteLogWaiters, hashKey, ...watch };
 };
 
-const startTimers = (parts: StartContext & Fleet & { readonly stores: Stores }): (() => void) => {
+const startTimers = (
+  parts: StartContext & Fleet & { readonly stores: Stores; readonly logNotes: () => void },
+): (() => void) => {
   const { stores, membership, watches, logger, loss, onWarning } = parts;
   const logFailure = (task: string) => (error: Error) => onWarning(`${task} failed`, error);
   const sendHeartbeat = async (): Promise<void> => {
@@ -314,6 +319,7 @@ const startTimers = (parts: StartContext & Fleet & { readonly stores: Stores }):
   };
   const cancels = [
     ...watches.start(logFailure),
+    startInterval(notesMs, async () => parts.logNotes(), logFailure('the log of notes')),
     startInterval(heartbeatMs, sendHeartbeat, logFailure('the heartbeat')),
     startInterval(
       sweepMs,
@@ -323,5 +329,6 @@ const startTimers = (parts: StartContext & Fleet & { readonly stores: Stores }):
   ];
   return () => {
     for (const cancel of cancels) cancel();
+    parts.logNotes();
   };
 };

@@ -11,6 +11,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createNotAppliedError, type StorageError } from '../engine/errors.ts';
 import type { HotStore } from '../engine/ports.ts';
+import { type Note, toNote } from '../engine/tools/notes.ts';
 import type { CopySource } from './backup/live.ts';
 import { explainFullDisk } from './disk-room.ts';
 import { canOpenFiles } from './embedded/descriptors.ts';
@@ -43,8 +44,8 @@ export interface StoresOptions {
   readonly beforeOpening?: () => Promise<void>;
   /** Receives failures of background work (checkpoints, upkeep), for the log. */
   readonly onWarning: (message: string, error: unknown) => void;
-  /** Receives a message when a server of a shared store stops answering, and when it answers again. */
-  readonly onStoreChange?: (message: string, isUp: boolean) => void;
+  /** Receives a message when connections to a server were dead and are replaced. */
+  readonly onReplaced?: (message: string) => void;
   /** How long a server may be silent until it counts as away. Default: what a request can wait. */
   readonly silenceMaxMs?: number;
   /** Called when statements of the embedded SQL begin to wait for room on the disk. */
@@ -65,12 +66,10 @@ export interface Stores extends Pool {
   readonly redis: Pick<RedisHotStore, 'libraries' | 'readClocks' | 'memorySettings' | 'durability'> | null;
   /** How to copy embedded stores that are in use, `null` for servers. */
   readonly copySource: CopySource | null;
-  /** Says how much room the disk of an embedded hot store lacks; `null` while there is enough. */
-  describeFullDisk(): string | null;
   /** What the operator should know about this opening. */
   readonly notes: readonly string[];
-  /** Current warnings for `/readyz`: stores that are unavailable, damaged or weaker than needed. */
-  listWarnings(): readonly string[];
+  /** Stores that are unavailable, damaged or weaker than needed. */
+  listWarnings(): readonly Note[];
   /** Whether SQL answers and is whole. */
   isSqlUp(): boolean;
   /** Closes both stores and unlocks the folder. Idempotent. */
@@ -137,21 +136,20 @@ const explainFor =
 const openServers: OpenAll = async (config, options, undo) => {
   await options.beforeOpening?.();
   const { openRedisStore } = await import('./hot/redis/store.ts');
-  const { onWarning: onDamage, onStoreChange = () => undefined, silenceMaxMs } = options;
-  const server = await openServerSql(config.databaseUrl, { onDamage, onStoreChange, silenceMaxMs });
+  const { onReplaced = () => undefined, silenceMaxMs } = options;
+  const server = await openServerSql(config.databaseUrl, { onReplaced, silenceMaxMs });
   undo.push(server.close);
   const hot = await openRedisStore({
     urls: config.redisUrl,
     onError: (error) => options.onWarning('the connection to Redis failed', error),
-    onStoreChange,
     silenceMaxMs,
   }).catch((error: unknown) => {
     throw openFault('REDIS_URL', config.redisUrl, error);
   });
   undo.push(() => hot.close());
   const { describe, countWeak } = hot.durability;
-  const listWeak = (): readonly string[] =>
-    countWeak() === 0 ? [] : [`REDIS_URL: a confirmed write is ${describe()}.`];
+  const listWeak = (): readonly Note[] =>
+    countWeak() === 0 ? [] : [toNote('redis_weak', `REDIS_URL: a confirmed write is ${describe()}.`)];
   return {
     hot,
     sql: server.sql,
@@ -160,16 +158,8 @@ const openServers: OpenAll = async (config, options, undo) => {
     owner: createRedisOwner(),
     redis: hot,
     copySource: null,
-    describeFullDisk: () => null,
     notes: [...server.notes, ...listWeak()],
-    listWarnings: () =>
-      [
-        ...server.notes,
-        ...listWeak(),
-        ...hot.pulse.listSlotNotes(),
-        ...hot.listDamage(),
-        server.getLastError() ?? [],
-      ].flat(),
+    listWarnings: () => [server.listNotes(), listWeak(), hot.pulse.listSlotNotes(), hot.listDamage()].flat(),
     isSqlUp: () => server.getLastError() === null,
   };
 };
@@ -186,7 +176,7 @@ const assertNoneLost = async (hot: LmdbStore, database: string, loss: string): P
 const openCounters = async ({ dataDir }: StoresConfig, options: StoresOptions): Promise<LmdbStore> => {
   const { openLmdbStore } = await import('./hot/lmdb/store.ts');
   const { clock, onWarning, onLost = onWarning } = options;
-  return openLmdbStore({ path: join(dataDir, 'hot'), clock, onWarning, onLost });
+  return openLmdbStore({ path: join(dataDir, 'hot'), clock, onLost });
 };
 
 /** The files of an idle node, and some clients. With fewer, the embedded SQL hangs, or looks damaged. */
@@ -220,7 +210,6 @@ const openEmbedded: OpenAll = async (config, options, undo) => {
     redis: null,
     owner: null,
     copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
-    describeFullDisk: () => hot.describeFullDisk() ?? ledger.describeFullDisk(),
     notes,
     listWarnings: () =>
       [ledger.getLastError() ?? [], ledger.describeFullDisk() ?? [], hot.listWarnings()].flat(),
@@ -236,8 +225,8 @@ const openAlone: OpenAll = async (config, options, undo) => {
   await lockFolder(config, options, undo);
   const { hasDirectory } = await import('./backup/embedded.ts');
   if (hasDirectory(dataDir)) throw new Error(describeEmbedded(dataDir));
-  const { onWarning, onStoreChange = () => undefined, onLost = onWarning, silenceMaxMs } = options;
-  const server = await openServerSql(databaseUrl, { onDamage: onWarning, onStoreChange, silenceMaxMs });
+  const { onWarning, onReplaced = () => undefined, onLost = onWarning, silenceMaxMs } = options;
+  const server = await openServerSql(databaseUrl, { onReplaced, silenceMaxMs });
   undo.push(server.close);
   const owner = createFolderOwner(dataDir);
   const session = await takeSessionLock(databaseUrl, {
@@ -256,9 +245,8 @@ const openAlone: OpenAll = async (config, options, undo) => {
     redis: null,
     owner,
     copySource: createDumpSource(server.sql, hot, databaseUrl),
-    describeFullDisk: hot.describeFullDisk,
     notes: server.notes,
-    listWarnings: () => [...server.notes, server.getLastError() ?? [], hot.listWarnings()].flat(),
+    listWarnings: () => [server.listNotes(), hot.listWarnings()].flat(),
     isSqlUp: () => server.getLastError() === null,
   };
 };

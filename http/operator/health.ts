@@ -5,6 +5,7 @@
  * listening.
  */
 import { Type } from 'typebox';
+import type { Note } from '../../engine/tools/notes.ts';
 import type { App } from '../app.ts';
 import { type AnyRoute, defineDocument } from '../route.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -22,7 +23,7 @@ const Alive = Type.Object(
 /** Whether the node accepts traffic, and what is weaker than it should be. */
 export const judgeHealth = (
   app: Pick<App, 'engine' | 'listWarnings' | 'isDraining'>,
-): { readonly status: 'ready' | 'not ready' | 'draining'; readonly notes: readonly string[] } => {
+): { readonly status: 'ready' | 'not ready' | 'draining'; readonly notes: readonly Note[] } => {
   const { ready, notes } = app.engine.readHealth();
   const accepting = ready ? 'ready' : 'not ready';
   const status = app.isDraining() ? 'draining' : accepting;

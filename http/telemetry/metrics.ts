@@ -14,6 +14,7 @@ import {
   type RankedKind,
   rankedKinds,
 } from '../../engine/rules/boards.ts';
+import { type Note, type NoteName, noteSeverities, toNoteName } from '../../engine/tools/notes.ts';
 import {
   createCounts,
   createEngineMeters,
@@ -41,6 +42,7 @@ export interface NodeHealth {
   readonly sql: boolean;
   /** Redis primaries that may lose confirmed writes now, in a crash or a failover. */
   readonly weakServers: number;
+  readonly notes: readonly Note[];
 }
 
 /** The editions of leaderboards that this node shows. */
@@ -48,6 +50,12 @@ export interface BoardAges {
   readonly find: (kind: RankedKind, board: BoardName) => Edition | null;
   readonly nowMs: () => number;
 }
+
+const readNotes = ({ notes }: NodeHealth): Reading => {
+  const open = new Set(notes.map(toNoteName));
+  const names = Object.entries(noteSeverities) as [NoteName, string][];
+  return Object.fromEntries(names.map(([name, severity]) => [name, { [severity]: Number(open.has(name)) }]));
+};
 
 const healthMetrics: MetricTable<NodeHealth> = {
   rollcall_ready: {
@@ -62,6 +70,11 @@ const healthMetrics: MetricTable<NodeHealth> = {
   rollcall_redis_weak_servers: {
     help: 'Redis primaries that may lose confirmed writes in a crash or a failover; /readyz says why.',
     read: ({ weakServers }) => weakServers,
+  },
+  rollcall_notes: {
+    help: '1 while /readyz has this note, else 0, by note and its severity: page, ticket, or none.',
+    labels: ['note', 'severity'],
+    read: readNotes,
   },
 };
 

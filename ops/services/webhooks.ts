@@ -9,6 +9,7 @@
 import type { CommitRules } from '../../engine/entity/items.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { failingFrom } from '../../engine/rules/webhooks.ts';
+import { toNote } from '../../engine/tools/notes.ts';
 import type { WebhookAccess } from '../../http/app.ts';
 import { createWebhookDispatcher, type WebhookDispatcher } from '../../http/outbound/webhooks/dispatcher.ts';
 import { createWebhookSender, type WebhookSenderOptions } from '../../http/outbound/webhooks/send.ts';
@@ -49,8 +50,11 @@ export type WebhookSettings = Pick<
 const watchedMax = 10_000;
 /** Deliveries of the fleet that may wait. */
 const pendingMax = 5_000_000;
-const backlogNote =
-  'More than 5,000,000 webhook deliveries wait: none are written for webhooks that fail (replay them later).';
+const backlogNote = toNote(
+  'webhook_backlog',
+  'more than 5,000,000 webhook deliveries wait: none are written for webhooks that fail ' +
+    '(rollcall ops webhooks list shows them; replay them later)',
+);
 
 interface Known {
   listings: ReadonlySet<string>;
@@ -110,7 +114,6 @@ export const openWebhooks = async (parts: WebhooksParts, config: WebhookSettings
     } satisfies WebhookAccess,
     /** Whether too many deliveries wait to write more for endpoints that fail. */
     isBacklogFull: () => known.pending > pendingMax,
-    /** Notes for `/readyz`. */
     listNotes: () => (known.pending > pendingMax ? [backlogNote] : []),
     /** Reads the endpoints again after an edit at any node. Rejects when SQL fails. */
     refresh,

@@ -6,14 +6,14 @@
  * served, a little later.
  */
 import { canOpenFiles, descriptorAdvice } from '../../storage/embedded/descriptors.ts';
-import type { NodeWatch, WatchLog } from './watch.ts';
+import type { NodeWatch } from './watch.ts';
 
 const restMs = 5;
 /** With one free for this long, connections do not wait any more. */
 const holdsMs = 10_000;
 
 /** One note while descriptors are used up. */
-export const createDescriptorWatch = (log: Pick<WatchLog, 'error' | 'info'>): NodeWatch => {
+export const createDescriptorWatch = (): NodeWatch => {
   let usedUp = false;
   let lackedMs = Number.NEGATIVE_INFINITY;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -27,9 +27,11 @@ export const createDescriptorWatch = (log: Pick<WatchLog, 'error' | 'info'>): No
     if (!canOpenFiles(1)) lackedMs = nowMs;
     if (nowMs - lackedMs < holdsMs === usedUp) return;
     usedUp = !usedUp;
-    if (usedUp) log.error(descriptorAdvice);
-    else log.info('there are file descriptors again');
     rest();
   };
-  return { everyMs: 1_000, check, listNotes: () => (usedUp ? [descriptorAdvice] : []) };
+  return {
+    everyMs: 1_000,
+    check,
+    listNotes: () => (usedUp ? [`descriptors_used_up: ${descriptorAdvice}`] : []),
+  };
 };

@@ -3,19 +3,18 @@
  * silently deletes data that is stored nowhere else.
  *
  * A node does not start on such a Redis. When the settings of Redis change later, the node keeps running,
- * since it cannot repair them, and reports: a note in `/readyz`, a log line when it begins and when it ends,
- * and a gauge. While Redis does not answer, the last result stays.
+ * since it cannot repair them, and reports: a note and a gauge. While Redis does not answer, the last result
+ * stays.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { type Note, toNote } from '../../engine/tools/notes.ts';
 import type { MemorySettings } from '../../storage/open.ts';
-import type { WatchLog } from './watch.ts';
 
 export interface EvictionWatchParts {
   /** Reads the settings of each primary; `null` for the embedded store. */
   readonly memorySettings: (() => Promise<readonly MemorySettings[]>) | null;
   /** Receives the number of primaries that may evict, after each check. */
   readonly onMeasured: (servers: number) => void;
-  readonly log: WatchLog;
 }
 
 /** The pause between two checks (docs/operating.md, "Redis"). */
@@ -45,20 +44,13 @@ const describeRisk = (settings: MemorySettings): string => {
 
 /** Notes: a primary may evict, would with a memory limit, or hides its policy. */
 export const createEvictionWatch = (parts: EvictionWatchParts) => {
-  let notes: readonly string[] = [];
+  let notes: readonly Note[] = [];
   const readSettings = parts.memorySettings ?? (async () => []);
   const update = (settings: readonly MemorySettings[]): void => {
-    const before = new Set(notes);
-    notes = settings.filter((server) => !isSafe(server)).map(describeRisk);
+    notes = settings
+      .filter((server) => !isSafe(server))
+      .map((server) => toNote(mayEvict(server) ? 'redis_may_evict' : 'redis_policy', describeRisk(server)));
     parts.onMeasured(settings.filter(mayEvict).length);
-    for (const server of settings) {
-      const note = describeRisk(server);
-      if (isSafe(server) || before.has(note)) continue;
-      if (mayEvict(server)) parts.log.error(note);
-      else parts.log.warn(note);
-    }
-    if (before.size > 0 && notes.length === 0)
-      parts.log.info('Redis evicts nothing now: maxmemory-policy is noeviction');
   };
   const readPatiently = async (): Promise<readonly MemorySettings[]> => {
     const endMs = performance.now() + reconnectMsMax;

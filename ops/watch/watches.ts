@@ -1,7 +1,7 @@
 /**
- * What a node watches on its machine and its stores: clocks, eviction by Redis, file descriptors, the disk.
+ * What a node watches on its machine and its stores: clocks, eviction by Redis, file descriptors.
  *
- * A watch only reports: notes in `/readyz`, log lines when something begins and when it ends, and gauges.
+ * A watch only reports: notes, and gauges.
  */
 import type { Metrics } from '../../http/telemetry/metrics.ts';
 import type { Stores } from '../../storage/open.ts';
@@ -9,22 +9,18 @@ import { startInterval } from '../../storage/timers.ts';
 import { systemClock } from '../clock.ts';
 import { createClockWatch } from './clock-watch.ts';
 import { createDescriptorWatch } from './descriptor-watch.ts';
-import { createDiskWatch } from './disk-watch.ts';
 import { createEvictionWatch } from './eviction-watch.ts';
-import type { WatchLog } from './watch.ts';
 
 /** Rejects when Redis may evict counters. Nothing is checked again before `start`. */
 export const openWatches = async (
-  { redis, describeFullDisk }: Stores,
+  { redis }: Stores,
   { recordClockAhead, recordEvictingServers }: Metrics,
-  log: WatchLog,
 ) => {
   const [storeClocks, memorySettings] = [redis?.readClocks ?? null, redis?.memorySettings ?? null];
-  const clock = createClockWatch({ storeClocks, clock: systemClock, onMeasured: recordClockAhead, log });
-  const eviction = createEvictionWatch({ memorySettings, onMeasured: recordEvictingServers, log });
+  const clock = createClockWatch({ storeClocks, clock: systemClock, onMeasured: recordClockAhead });
+  const eviction = createEvictionWatch({ memorySettings, onMeasured: recordEvictingServers });
   await eviction.assertNoEviction();
-  const disk = createDiskWatch({ describeFullDisk, clock: systemClock, log });
-  const watches = { clock, eviction, descriptors: createDescriptorWatch(log), disk };
+  const watches = { clock, eviction, descriptors: createDescriptorWatch() };
   return {
     listNotes: () => Object.values(watches).flatMap((watch) => watch.listNotes()),
     /** Checks the clock now, and all of it again and again. */

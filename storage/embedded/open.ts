@@ -8,6 +8,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError, toMessage } from '../../engine/errors.ts';
+import { type Note, toNote } from '../../engine/tools/notes.ts';
 import { isRoomShort } from '../disk-room.ts';
 import { guardSql, type Pool, type Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
@@ -54,11 +55,15 @@ export const describeLoss = (dataDirectory: string): string => {
   );
 };
 
-const describeDamage = (folder: string, description: string): string =>
-  `The embedded SQL in ${folder} is damaged (${description}): requests that need the damaged part are ` +
-  'answered 503, the rest works. Act soon: edits made from now on may be lost with it. Stop the server, ' +
-  'restore a backup into a new DATA_DIR, replace its folder "hot" by the one of this DATA_DIR and run ' +
-  `"rollcall ops reflush" (${manual}).`;
+const describeDamage = (folder: string, description: string): Note =>
+  toNote(
+    'sql_damaged',
+    `The embedded SQL in ${folder} is damaged (${description}): requests that need the damaged part are ` +
+      'answered 503, the rest works. Act soon: edits made from now on may be lost with it. Stop the ' +
+      'server, restore a backup into a new DATA_DIR, replace its folder "hot" by the one of this DATA_DIR ' +
+      'and run ' +
+      `"rollcall ops reflush" (${manual}).`,
+  );
 
 const open = async (folder: string, options: LedgerStoreOptions): Promise<EmbeddedSql> => {
   try {
@@ -96,7 +101,7 @@ const startUpkeep = ({ sql }: Pool, onWarning: LedgerStoreOptions['onWarning']):
     upkeepEveryMs,
     () => runUpkeep(sql),
     (error) => {
-      // The damage watch reports damage, at most once a minute.
+      // Damage has a note.
       if (toStorageError(message, error).reason !== 'damaged') onWarning(message, error);
     },
   );
@@ -112,7 +117,6 @@ export const openLedgerStore = async (options: LedgerStoreOptions) => {
   const damage = watchDamage({
     lasts: true,
     findOtherCause: () => (hasFewDescriptors() ? descriptorAdvice : ''),
-    report: (description, error) => options.onWarning(describeDamage(folder, description), error),
   });
   const pool = {
     sql: guardSql(embedded.sql, damage),
@@ -127,10 +131,12 @@ export const openLedgerStore = async (options: LedgerStoreOptions) => {
      */
     packInto: (file: string, meanwhile: () => Promise<void>) => packQuiesced(embedded, file, meanwhile),
     /** Says that statements wait for room on the disk; `null` while there is enough. */
-    describeFullDisk: () =>
-      embedded.isDiskFull() ? `disk full: the embedded SQL in ${folder} waits for room` : null,
+    describeFullDisk: (): Note | null =>
+      embedded.isDiskFull()
+        ? `disk_full: the embedded SQL in ${folder} waits for room: make some there`
+        : null,
     /** Describes the damage of the database for the operator; `null` for none. */
-    getLastError: () => (damage.met() === '' ? null : describeDamage(folder, damage.met())),
+    getLastError: (): Note | null => (damage.met() === '' ? null : describeDamage(folder, damage.met())),
     /** Stops the upkeep and closes the database. Idempotent. */
     close: () => {
       stopUpkeep();

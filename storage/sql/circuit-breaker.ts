@@ -24,9 +24,6 @@ export interface CircuitBreakerParts {
   readonly stuckMs?: number;
   /** Called when it gave up work on dead connections: later work needs others. Must not throw. */
   readonly onStuck?: () => void;
-  /** Called when it opens, with the reason, and when it closes again. Must not throw. */
-  readonly onOpened?: (reason: string) => void;
-  readonly onClosed?: () => void;
 }
 
 interface InFlightCall {
@@ -168,19 +165,14 @@ const open = (state: BreakerState, reason: string): void => {
 
 /** Keeps the time when it first opened. */
 const setOpen = (state: BreakerState, reason: string): void => {
-  const wasClosed = state.mode === 'closed';
+  if (state.mode === 'closed') state.openedMs = performance.now();
   state.mode = 'open';
   state.reason = reason;
-  if (!wasClosed) return;
-  state.openedMs = performance.now();
-  state.onOpened?.(reason);
 };
 
 const probeUntilAnswered = (state: BreakerState): void =>
   probeOnce(state, () => {
-    if (state.mode !== 'open') return;
-    state.mode = 'closed';
-    state.onClosed?.();
+    if (state.mode === 'open') state.mode = 'closed';
   });
 
 const probeOnce = (state: BreakerState, onAnswer: () => void): void => {

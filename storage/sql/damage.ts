@@ -1,6 +1,5 @@
 /**
- * Detects statements that fail because SQL met damaged files, and reports the damage: to the log at most once
- * a minute, and to callers on request.
+ * Detects statements that fail because SQL met damaged files, and describes it.
  *
  * Passes statements through unchanged. Damage of the embedded database lasts, so it stays reported; a server
  * may be repaired while nodes run, so there a report expires.
@@ -8,12 +7,9 @@
 import { StorageError } from '../../engine/errors.ts';
 import { isLastingDamage, toStorageError } from './errors.ts';
 
-const reportEveryMs = 60_000;
 const rememberMs = 600_000;
 
 export interface DamageParts {
-  /** Called at the first damage, then at most once a minute while more is met. */
-  readonly report: (description: string, error: unknown) => void;
   /** Damage of files stays reported: nothing repairs them while this process runs. Default: no. */
   readonly lasts?: boolean;
   /** A cause outside of SQL that looks like damage, as advice for the operator; `''` for none. */
@@ -24,7 +20,6 @@ interface DamageRecord {
   description: string;
   lasting: boolean;
   atMs: number;
-  reportedMs: number;
 }
 
 /** Records damage. Returns the failure to reject with: the error, or another one for another cause. */
@@ -44,18 +39,14 @@ const recordDamage = (met: DamageRecord, error: unknown, parts: DamageParts): un
   if (lasting || !met.lasting)
     met.description = failure.cause instanceof Error ? describeError(failure.cause) : '';
   met.lasting ||= lasting;
-  if (nowMs - met.reportedMs >= reportEveryMs) {
-    met.reportedMs = nowMs;
-    parts.report(met.description, error);
-  }
   return error;
 };
 
 const describeError = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? `${error.code}: ${error.message}` : error.message;
 
-export const watchDamage = (parts: DamageParts) => {
-  const met: DamageRecord = { description: '', lasting: false, atMs: 0, reportedMs: -reportEveryMs };
+export const watchDamage = (parts: DamageParts = {}) => {
+  const met: DamageRecord = { description: '', lasting: false, atMs: 0 };
   return {
     /** Runs the work and settles as it does. */
     run: async <Result>(work: () => PromiseLike<Result>) => {

@@ -67,12 +67,14 @@ const getErrorCode = (error: unknown): string => {
 /** A file that cannot be read is damaged; one that cannot be written may only lack space. */
 const unreadable = /^could not (read|open|access|stat) /;
 
+const isState = (error: unknown, state: string): boolean =>
+  getErrorCode(error instanceof StorageError ? error.cause : error) === state;
+
 /** Whether the server takes no writes: a standby, or one that its provider made read-only. */
-export const isReadOnly = (error: unknown): boolean =>
-  getErrorCode(error instanceof StorageError ? error.cause : error) === '25006';
+export const isReadOnly = (error: unknown): boolean => isState(error, '25006');
 
 /** Whether the server refuses further connections. */
-export const isServerFull = (error: unknown): boolean => getErrorCode(error) === '53300';
+export const isServerFull = (error: unknown): boolean => isState(error, '53300');
 
 /** Whether SQL refused a row because a unique index has its values already. */
 export const isUniqueViolation = (error: unknown): boolean => getErrorCode(error) === '23505';

@@ -6,6 +6,8 @@
  * are reported and not refused, because the hot store holds all counted data.
  */
 
+import { createNoteBook } from '../../engine/tools/note-book.ts';
+import { type Note, toNote } from '../../engine/tools/notes.ts';
 import { endWithin } from '../timers.ts';
 import { createCircuitBreaker } from './circuit-breaker.ts';
 import {
@@ -26,10 +28,8 @@ import { createRenewablePool } from './renewable-pool.ts';
 export type ServerSql = ReturnType<typeof createServerSql>;
 
 export interface SqlServerOptions extends ConnectOptions {
-  /** Receives reports of damage, at most once a minute. */
-  readonly onDamage?: (message: string, error: unknown) => void;
-  /** Receives a message when the server stops answering, and when it answers again. */
-  readonly onStoreChange?: (message: string, isUp: boolean) => void;
+  /** Receives a message when connections were dead and are replaced. */
+  readonly onReplaced?: (message: string) => void;
   /** How long the server may take to answer a probe until it counts as away. Default: 1 s, for requests. */
   readonly silenceMaxMs?: number;
 }
@@ -64,59 +64,93 @@ const stopFetchingTypes = (sql: Sql): void => {
   (sql.options as { fetch_types: boolean }).fetch_types = false;
 };
 
-const describeDamage = (met: string): string =>
-  `Postgres met damaged data (${met}): requests that need it get 503. See the log of the server. If ` +
-  'files are damaged, bring the database back from a backup and, with all nodes stopped, run ' +
-  '"rollcall ops reflush".';
+const describeDamage = (met: string): Note =>
+  toNote(
+    'sql_damaged',
+    `Postgres met damaged data (${met}): requests that need it get 503. See the log of the server. If ` +
+      'files are damaged, bring the database back from a backup and, with all nodes stopped, run ' +
+      '"rollcall ops reflush".',
+  );
 
 const describeStuck =
   `Postgres left all work without an answer for ${stuckMs / 1_000} s, but answers on new connections: a ` +
   'firewall or a NAT has forgotten the old ones, which are replaced';
 
+/** Nodes write a heartbeat every 30 s, so what work does not meet for longer is over. */
+const holdMs = 40_000;
+const remedies = {
+  sql_read_only:
+    'Postgres takes no writes, so edits and totals wait: name the primary in DATABASE_URL; or, where a ' +
+    'full disk or an operator made it read-only, make room and set default_transaction_read_only = off',
+  sql_connections:
+    'Postgres has no connection left for this node, so requests and jobs fail: each node needs 11; raise ' +
+    'max_connections, or the limits of the role and the database (ALTER ROLE … CONNECTION LIMIT -1)',
+  sql_commits_wait:
+    'commits of Postgres wait for a synchronous standby that does not answer: bring it back, or take it ' +
+    "out (ALTER SYSTEM SET synchronous_standby_names = ''; SELECT pg_reload_conf())",
+} as const;
+
+/** What work and probes have met lately. */
+const createMet = () => {
+  const book = createNoteBook(() => performance.now());
+  return {
+    ...book,
+    meet: (name: keyof typeof remedies): void => book.meet(name, '', { text: remedies[name], holdMs }),
+  };
+};
+
 const createServerSql = (
   first: Pool,
-  { url, notes, options }: { url: string; notes: readonly string[]; options: SqlServerOptions },
+  { url, notes, options }: { url: string; notes: readonly Note[]; options: SqlServerOptions },
 ) => {
   const pool = createRenewablePool(first);
+  const met = createMet();
   const circuitBreaker = createCircuitBreaker({
     probe: () =>
-      probe(url, options.silenceMaxMs ?? requestSilenceMaxMs).catch((error: unknown) => {
-        if (isRefusedConnection(error)) pool.renew();
-        throw error;
-      }),
+      probe(url, options.silenceMaxMs ?? requestSilenceMaxMs).then(
+        (answer) => void (answer === 'commits wait' && met.meet('sql_commits_wait')),
+        (error: unknown) => {
+          // It has answered: the connections of the pool may work.
+          if (isServerFull(error)) return met.meet('sql_connections');
+          if (isRefusedConnection(error)) pool.renew();
+          throw error;
+        },
+      ),
     retryMs: 1_000,
     suspectMs: 2_000,
     // A command may wait for long with nothing else to do.
     ...(options.silenceMaxMs === undefined && { stuckMs }),
     onStuck: () => {
-      options.onStoreChange?.(describeStuck, false);
+      if (Object.keys(met.readAges('sql_commits_wait')).length === 0) options.onReplaced?.(describeStuck);
       pool.renew();
     },
-    onOpened: (reason) => options.onStoreChange?.(`Postgres is away: ${reason}`, false),
-    onClosed: () => options.onStoreChange?.('Postgres answers again', true),
   });
-  const damage = watchDamage({ report: (met, error) => options.onDamage?.(describeDamage(met), error) });
+  const damage = watchDamage();
   const guard: Guard = {
     run: (work) =>
       damage
         .run(() => circuitBreaker.run(work))
         .catch((error: unknown) => {
+          if (isServerFull(error)) met.meet('sql_connections');
+          if (isReadOnly(error)) met.meet('sql_read_only');
           if (isReadOnly(error)) pool.renew();
           throw error;
         }),
+  };
+  /** Returns a warning while the server is away or has recently reported damage, else `null`. */
+  const getLastError = (): Note | null => {
+    const away = circuitBreaker.getLastError();
+    if (away !== null) return `sql_away: Postgres is away: ${away}`;
+    const description = damage.met();
+    return description === '' ? null : describeDamage(description);
   };
   return {
     sql: guardSql(pool.sql, guard),
     requestSql: guardSql(pool.requestSql, guard),
     /** What the operator should know about the server's settings. */
     notes,
-    /** Returns a warning while the server is away or has recently reported damage, else `null`. */
-    getLastError: (): string | null => {
-      const away = circuitBreaker.getLastError();
-      if (away !== null) return `Postgres is away: ${away}`;
-      const met = damage.met();
-      return met === '' ? null : describeDamage(met);
-    },
+    listNotes: (): readonly Note[] => [notes, getLastError() ?? [], met.list()].flat(),
+    getLastError,
     close: async () => {
       circuitBreaker.close();
       await pool.close();
@@ -134,16 +168,18 @@ export const runOnServer = async <Result>(
 };
 
 /**
- * Probes on a new connection each time: a used one may be broken although the server is back. A server that
- * has no connection left has answered: those of the pool may work.
+ * Probes on a new connection each time: a used one may be broken although the server is back. Also looks for
+ * commits that wait for a standby.
  */
-const probe = async (url: string, silenceMaxMs: number): Promise<void> => {
+const probe = async (url: string, silenceMaxMs: number): Promise<'answers' | 'commits wait'> => {
   const sql = connectSql(url, { connectionsMax: 1, connectSecondsMax: silenceMaxMs / 1_000 });
   stopFetchingTypes(sql);
   try {
-    await endWithin(sql`select 1`, silenceMaxMs);
-  } catch (error) {
-    if (!isServerFull(error)) throw error;
+    const waiting = sql`
+      select from pg_stat_activity
+      where wait_event = 'SyncRep' and query_start < now() - interval '1 second' limit 1`;
+    const { length } = await endWithin(waiting, silenceMaxMs);
+    return length === 0 ? 'answers' : 'commits wait';
   } finally {
     await sql.end({ timeout: 0 });
   }
@@ -165,7 +201,7 @@ interface ServerFacts {
   readonly lockTimeout: string;
 }
 
-const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> => {
+const checkServer = async (sql: Sql, url: string): Promise<readonly Note[]> => {
   const rows = await sql<ServerFacts[]>`
     select current_setting('server_version_num')::int as version, current_setting('fsync') as fsync,
       current_setting('synchronous_commit') as commit, current_setting('lock_timeout') as "lockTimeout",
@@ -182,16 +218,20 @@ const checkServer = async (sql: Sql, url: string): Promise<readonly string[]> =>
       'DATABASE_URL: that server takes no writes: it is a standby (then name the primary), or ' +
         'default_transaction_read_only is on, as some providers set it on a full disk.',
     );
-  const notes: string[] = [];
-  if (fsync !== 'on') notes.push('Postgres runs with fsync=off: a power cut may damage its data.');
+  const notes: Note[] = [];
+  if (fsync !== 'on')
+    notes.push(toNote('sql_weak', 'Postgres runs with fsync=off: a power cut may damage its data.'));
   if (commit === 'off')
     notes.push(
-      'Postgres runs with synchronous_commit=off: a crash of it may lose the newest edits and rows.',
+      toNote('sql_weak', 'Postgres runs with synchronous_commit=off: a crash may lose the newest edits.'),
     );
   if (lockTimeout === '0')
     notes.push(
-      'A pooler keeps the settings of connections from Postgres (lock_timeout is 0): give them to the ' +
-        'role, as docs/operating.md tells under "Managed Postgres".',
+      toNote(
+        'sql_pooler',
+        'a pooler keeps the settings of connections from Postgres (lock_timeout is 0): give them to the ' +
+          'role, as docs/operating.md tells under "Managed Postgres"',
+      ),
     );
   return notes;
 };

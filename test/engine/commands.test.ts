@@ -11,6 +11,7 @@ import { limits } from '../../engine/limits.ts';
 import type { HotStore } from '../../engine/ports.ts';
 import { hotOverWire, ledgerOverWire } from '../sim/faults.ts';
 import { rules } from '../sim/plan.ts';
+import { assertNoNote, assertNote } from '../support/notes.ts';
 import { pluck } from '../support/pluck.ts';
 import { createEngineOn, createKit, epochMs, initOf, type Kit, silence, stateIn, wireOf } from './kit.ts';
 
@@ -186,8 +187,10 @@ test('a full outbox refuses votes until it is down to the low limit', async () =
   world.hotBacklogVotes = limits.outboxVotesLow + 1;
   await world.pass(1_100);
   const still = await world.until(errorOf(voteOn(world, 'u')));
+  assertNote('votes_paused', world.engine.readHealth().notes);
   world.hotBacklogVotes = limits.outboxVotesLow;
   await world.pass(1_100);
+  assertNoNote('votes_paused', world.engine.readHealth().notes);
 
   const taken = await world.until(voteOn(world, 'u'));
 
@@ -360,7 +363,7 @@ test('the notes of health name what is wrong', async () => {
 
   const { ready, hotStoreUp, notes } = world.engine.readHealth();
   assert.equal([ready, hotStoreUp], [false, false]);
-  assert.match(notes.join(), /^the hot store fails: a store does not answer$/);
+  assert.match(notes.join(), /^hot_store_fails: a store does not answer$/);
 });
 
 test.run();

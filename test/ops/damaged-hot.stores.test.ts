@@ -12,6 +12,7 @@ import { openTables } from '../../storage/hot/lmdb/tables.ts';
 import { makeDataFolder, tokenOf } from '../support/directory.ts';
 import { makeFolder } from '../support/folder.ts';
 import { type StartedNode, spawnNode, startNode } from '../support/node-process.ts';
+import { assertNoNote, assertNote } from '../support/notes.ts';
 import { until } from '../support/until.ts';
 
 const test = suite('a damaged hot store');
@@ -96,6 +97,8 @@ test('a flipped bit: 503 for that bot, words in the log and in /readyz; the reme
   assert.is(first.headers.get('retry-after'), '60');
   assert.is(context.outcome, 'not_applied');
   assert.is(status, 200, 'other listings are counted and shown');
+  assertNote('hot_store_damaged', notes.split('\n'));
+  assertNoNote('hot_store_damaged', [after.notes]);
   assert.match(notes, /The embedded hot store is damaged \(slots\).*move .*hot away and start it again/);
   assert.is(node.output().match(/The embedded hot store is damaged/g)?.length, 1, node.output());
   assert.is(code, 0);

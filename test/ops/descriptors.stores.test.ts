@@ -13,6 +13,7 @@ import { makeDataFolder } from '../support/directory.ts';
 import { makeFolder } from '../support/folder.ts';
 import { createSuiteNeeding } from '../support/needing-suite.ts';
 import { spawnNode, startNode } from '../support/node-process.ts';
+import { assertNote, untilNoNote } from '../support/notes.ts';
 import { until } from '../support/until.ts';
 import { sizes } from './cli/counting.ts';
 
@@ -59,6 +60,7 @@ test('it says so, calls nothing damaged, rests, and recovers', async () => {
     for (const socket of sockets) socket.on('error', () => {});
 
     await until('the note', async () => /hardly any file descriptors left/.test(await ask('/readyz')));
+    assertNote('descriptors_used_up', JSON.parse(await ask('/readyz')).notes);
     const before = cpuMs(node.pid);
     await pause(6_000);
     const share = (cpuMs(node.pid) - before) / 6_000;
@@ -70,13 +72,13 @@ test('it says so, calls nothing damaged, rests, and recovers', async () => {
       'the first invalid request',
     );
     await until('the line about it', () =>
-      / error This process has hardly any file descriptors left/.test(node.output()),
+      / error descriptors_used_up: This process has hardly any file descriptors left/.test(node.output()),
     );
     assert.is(/^.*SQL is damaged.*$/m.exec(node.output())?.[0], undefined);
 
     setLimit(node.pid, 4_096);
-    await until('the end of it', async () => !/descriptors/.test(await ask('/readyz')));
-    await until('the line about it', () => /there are file descriptors again/.test(node.output()));
+    await untilNoNote('descriptors_used_up', node);
+    await until('the line about it', () => /descriptors_used_up: over/.test(node.output()));
     for (const socket of sockets) socket.destroy();
     assert.is((await fetch(`${node.url}/bots/@all`)).status, 200);
     assert.not.match(await ask('/readyz'), /SQL is damaged/);

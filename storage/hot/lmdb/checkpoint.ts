@@ -8,6 +8,7 @@
  */
 import type { Database } from 'lmdb';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
+import { type Note, toNote } from '../../../engine/tools/notes.ts';
 import { packSlot, packVisitor } from './codec.ts';
 import { beginFile, cutZeros } from './journal.ts';
 import { removeApplied } from './journal-files.ts';
@@ -224,10 +225,7 @@ export const completeCheckpoint = async (writer: Writer): Promise<void> => {
   await written;
 };
 
-/** Records a failed checkpoint. Only the first of several failures in a row is logged. */
 const noteFailure = (writer: Writer, error: unknown): void => {
-  if (writer.failure === null)
-    writer.onWarning('the journal of the embedded hot store grows: its tables cannot be written', error);
   writer.failure = String(error);
   clearTimeout(writer.timer ?? undefined);
   writer.timer = null;
@@ -263,9 +261,12 @@ export const startCheckpointLater = (writer: Writer): void => {
 };
 
 /** Describes the last checkpoint for the operator if it failed; `null` otherwise. */
-export const describeFailure = ({ failure, folder, pendingBytesMax }: Writer): string | null =>
+export const describeFailure = ({ failure, folder, pendingBytesMax }: Writer): Note | null =>
   failure === null
     ? null
-    : `The embedded hot store cannot write its tables in ${folder} (${failure}). ` +
-      `Nothing is lost: its journal has all changes. It tries again every ${retryMs / 1_000} s; beyond ` +
-      `${pendingBytesMax >> 20} MiB of them it refuses more.`;
+    : toNote(
+        'hot_store_tables',
+        `The embedded hot store cannot write its tables in ${folder} (${failure}). ` +
+          `Nothing is lost: its journal has all changes. It tries again every ${retryMs / 1_000} s; beyond ` +
+          `${pendingBytesMax >> 20} MiB of them it refuses more.`,
+      );

@@ -12,8 +12,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { RootDatabase } from 'lmdb';
 import { createDamageError, type StorageError } from '../../../engine/errors.ts';
-
-const reportEveryMs = 60_000;
+import { type Note, toNote } from '../../../engine/tools/notes.ts';
 
 const describeRemedy = (folder: string): string =>
   `Stop the server, move ${folder} away and start it again: totals then come from SQL. Changes of ` +
@@ -27,24 +26,20 @@ export const createFolderError = (folder: string, what: string): StorageError =>
     `The embedded hot store in ${folder} is damaged (${what}). ${describeRemedy(folder)}`,
   );
 
-/** Creates the log of damage. Calls `report` at the first damage, then at most once a minute for more. */
-export const createDamageLog = (folder: string, report: (description: string) => void) => {
+/** Creates the list of tables with damage. */
+export const createDamageList = (folder: string) => {
   const damaged = new Set<string>();
-  let reportedMs = Number.NEGATIVE_INFINITY;
-  const describe = (): string | null =>
+  const describe = (): Note | null =>
     damaged.size === 0
       ? null
-      : `The embedded hot store is damaged (${[...damaged].sort().join(', ')}): requests that need the ` +
-        `damaged records are answered 503, the rest works. ${describeRemedy(folder)}`;
+      : toNote(
+          'hot_store_damaged',
+          `The embedded hot store is damaged (${[...damaged].sort().join(', ')}): requests that need the ` +
+            `damaged records are answered 503, the rest works. ${describeRemedy(folder)}`,
+        );
   return {
     /** Records that a value of this table was damaged when it was read. */
-    record: (table: string) => {
-      damaged.add(table);
-      const nowMs = performance.now();
-      if (nowMs - reportedMs < reportEveryMs) return;
-      reportedMs = nowMs;
-      report(describe() ?? '');
-    },
+    record: (table: string) => void damaged.add(table),
     /** Says what is damaged and what to do; `null` for nothing. */
     describe,
   };

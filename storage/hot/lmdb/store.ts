@@ -19,11 +19,12 @@ import { createNotAppliedError, toNotAppliedError } from '../../../engine/errors
 import { computeShard, listAllShards, parseEntityRef, type Shard, toAddress } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest, Pulse } from '../../../engine/ports.ts';
+import type { Note } from '../../../engine/tools/notes.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import { clearShard, markFlushed, peek, publishShard, sweep } from './backlog.ts';
 import { completeCheckpoint, describeFailure, runCheckpoint, startCheckpointLater } from './checkpoint.ts';
 import { DamagedVotes, decide, readVotes, toChanges } from './commit.ts';
-import { createDamageLog } from './damage.ts';
+import { createDamageList } from './damage.ts';
 import { addRecord, endJournal, openJournal } from './journal.ts';
 import { type Changes, packChanges, type RecordBuffer, unpackChanges } from './journal-records.ts';
 import { toBucket, toVisitorsKey, toVoterKey } from './keys.ts';
@@ -31,7 +32,7 @@ import { listDueParts, readParts } from './parts.ts';
 import { adopt, readStoredSlot } from './pending.ts';
 import { openTables, readApplied, type Tables } from './tables.ts';
 import { createTransfer } from './transfer.ts';
-import { assertRoom, createWriter, describeFullDisk, runInTables, runQueued, type Writer } from './writer.ts';
+import { assertRoom, createWriter, describeLack, runInTables, runQueued, type Writer } from './writer.ts';
 
 export interface LmdbOptions {
   /** A folder that holds nothing else; created when missing. */
@@ -44,11 +45,6 @@ export interface LmdbOptions {
   readonly checkpointBytes?: number;
   /** Above this many pending bytes commits are refused with reason `full`. Default 64 MiB. */
   readonly pendingBytesMax?: number;
-  /**
-   * Receives failures of work for which no caller waits, for the log; and, at most once a minute, that
-   * damaged records are read.
-   */
-  readonly onWarning?: (message: string, error: unknown) => void;
   /** A sync failed: nothing is certain any more, and only a new process can open the folder again. */
   readonly onLost?: ((message: string, error: unknown) => void) | undefined;
   /** Makes the content of an open file durable. Default: `fdatasync`. */
@@ -60,9 +56,7 @@ export interface LmdbStore extends HotStore {
   /** Copies the store, as of one moment within the call, into an empty folder. Writers go on meanwhile. */
   copyInto(folder: string): Promise<void>;
   /** Says which records were damaged when they were read, what cannot be written, and what to do. */
-  listWarnings(): readonly string[];
-  /** Says how much room the disk lacks; `null` while there is enough. */
-  describeFullDisk(): string | null;
+  listWarnings(): readonly Note[];
   readonly pulse: Pulse;
 }
 
@@ -194,8 +188,11 @@ const writeCopy = async ({ tables, partial }: Writer, folder: string): Promise<v
  * Creates the pulse. While the disk has room the store counts as just answered: old refusals do not matter.
  */
 const createPulse = (writer: Writer): Pulse => ({
-  listSilent: () => [describeFullDisk(writer) ?? []].flat(),
-  getAnsweredMs: () => (describeFullDisk(writer) === null ? performance.now() : Number.NEGATIVE_INFINITY),
+  listSilent: () => {
+    const lack = describeLack(writer);
+    return lack === null ? [] : [`disk_full: ${lack}: make room there`];
+  },
+  getAnsweredMs: () => (describeLack(writer) === null ? performance.now() : Number.NEGATIVE_INFINITY),
   mayLoseTail: () => false,
 });
 
@@ -261,7 +258,6 @@ const openWriter = async (tables: Tables, options: LmdbOptions): Promise<Writer>
     sizeMaxBytes: options.sizeMaxBytes ?? 2 ** 40,
     checkpointBytes: options.checkpointBytes ?? 2 ** 24,
     pendingBytesMax: options.pendingBytesMax ?? 2 ** 26,
-    onWarning: options.onWarning ?? (() => {}),
   }) as Writer;
   const folder = join(path, 'journal');
   writer.journal = openJournal({ folder, seed, applied: applied?.sequence ?? null, sync }, (content) => {
@@ -283,7 +279,7 @@ const withoutWritten = ({ outbox }: Tables, changes: Changes): Changes => ({
  * or is damaged.
  */
 export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> => {
-  const damage = createDamageLog(options.path, (description) => options.onWarning?.(description, null));
+  const damage = createDamageList(options.path);
   const tables = await openTables(options.path, damage.record);
   const writer = await openWriter(tables, options).catch(async (error: unknown) => {
     await tables.root.close();
@@ -294,7 +290,6 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
   return {
     mayLoseTail: false,
     listWarnings: () => [damage.describe(), describeFailure(writer)].filter((warning) => warning !== null),
-    describeFullDisk: () => describeFullDisk(writer),
     pulse: createPulse(writer),
     toCommitQueue: () => 0,
     ...createReaders(store),

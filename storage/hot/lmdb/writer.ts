@@ -51,15 +51,10 @@ export interface Writer {
   timer: NodeJS.Timeout | null;
   /** Why the last checkpoint failed, until one succeeds. */
   failure: string | null;
-  /** Receives failures of work for which no caller waits. */
-  readonly onWarning: (message: string, error: unknown) => void;
   closed: boolean;
 }
 
-export type WriterOptions = Pick<
-  Writer,
-  'folder' | 'sizeMaxBytes' | 'checkpointBytes' | 'pendingBytesMax' | 'onWarning'
->;
+export type WriterOptions = Pick<Writer, 'folder' | 'sizeMaxBytes' | 'checkpointBytes' | 'pendingBytesMax'>;
 
 const reserveShare = 1 / 16;
 
@@ -121,19 +116,19 @@ const toStorageError = async (operation: string, failure: unknown): Promise<Stor
 const diskBytesForCommits = 32 * 2 ** 20;
 const diskBytesForWrites = 8 * 2 ** 20;
 
-/** Says how much room the disk lacks, for operators; `null` while commits, or other writes, fit. */
-export const describeFullDisk = (writer: Writer, bytesMin = diskBytesForCommits): string | null => {
+/** Says how much room the disk lacks; `null` while commits, or other writes, fit. */
+export const describeLack = (writer: Writer, bytesMin = diskBytesForCommits): string | null => {
   const freeBytes = measureFreeBytes(writer.folder);
   // What is pending needs as much again in the tables.
   const neededBytes = bytesMin + countPendingBytes(writer);
   if (freeBytes >= neededBytes) return null;
   const [free, needed] = [freeBytes, neededBytes].map(formatMiB);
-  return `disk full: ${free} MiB are free for ${writer.folder}, and changes need ${needed} MiB`;
+  return `${free} MiB are free for ${writer.folder}, and changes need ${needed} MiB`;
 };
 
 const assertDiskRoom = (writer: Writer, operation: string, bytesMin: number): void => {
-  const detail = describeFullDisk(writer, bytesMin);
-  if (detail !== null) throw createNotAppliedError(operation, 'full', detail);
+  const lack = describeLack(writer, bytesMin);
+  if (lack !== null) throw createNotAppliedError(operation, 'full', `disk full: ${lack}`);
 };
 
 const isRoomy = (writer: Writer): boolean =>

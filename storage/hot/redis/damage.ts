@@ -1,8 +1,9 @@
 /**
- * Names the listings whose records in Redis cannot be read, for the log and `/readyz`.
+ * Names the listings whose records in Redis cannot be read, in notes.
  *
  * The file of Redis has no checksums, so its damage shows only where a record has lost its form.
  */
+import { type Note, toNote } from '../../../engine/tools/notes.ts';
 
 /** More listings of a kind are not named. */
 const namedMax = 10;
@@ -22,19 +23,18 @@ const descriptions = {
 };
 export type SlotDamage = keyof typeof descriptions;
 
-/** Calls `report` for each listing that it names. */
-export const createDamageNotes = (report: (message: string) => void) => {
+export const createDamageNotes = () => {
   const named: Record<SlotDamage, Set<string>> = { unreadable: new Set(), unknown_form: new Set() };
-  const describe = (kind: SlotDamage): string => descriptions[kind]([...named[kind]].join(', '));
+  const describe = (kind: SlotDamage): Note =>
+    toNote('hot_store_damaged', descriptions[kind]([...named[kind]].join(', ')));
   return {
     /** Records that the listing at this address could not be read. */
     record: (kind: SlotDamage, address: string): void => {
       if (named[kind].has(address) || named[kind].size >= namedMax) return;
       named[kind].add(address);
-      report(describe(kind));
     },
     /** Lists a note for each kind that was met. They stay until the node starts again. */
-    list: (): readonly string[] =>
+    list: (): readonly Note[] =>
       (['unreadable', 'unknown_form'] as const).filter((kind) => named[kind].size > 0).map(describe),
   };
 };

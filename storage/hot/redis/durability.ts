@@ -49,11 +49,7 @@ const readDescription = async (primary: Redis): Promise<string> => {
 
 export type DurabilityWatch = ReturnType<typeof createDurabilityWatch>;
 
-/** Creates the watch. `onChange` receives a message when a first primary becomes weak, and when none is. */
-export const createDurabilityWatch = (
-  link: Link,
-  onChange: (message: string, isSafe: boolean) => void = () => {},
-) => {
+export const createDurabilityWatch = (link: Link) => {
   const descriptions = new Map<string, string>();
   const pending = new Set<string>();
   const list = () => link.listSlotOwners().map(({ name }) => descriptions.get(name) ?? unknown);
@@ -61,7 +57,6 @@ export const createDurabilityWatch = (
   const countWeak = () => list().filter((description) => description !== synced).length;
   /** Says how durable a confirmed write is, for operators; lists each answer once if primaries differ. */
   const describe = () => [...new Set(list())].sort().join('; ');
-  let isWeak = false;
   let wasWeak = false;
   const checkPrimary = async ({ name, redis }: Primary): Promise<void> => {
     if (redis === null || pending.has(name)) return;
@@ -73,13 +68,8 @@ export const createDurabilityWatch = (
   };
   /** Asks every primary. Never rejects. */
   const check = async (): Promise<void> => {
-    const isFirst = descriptions.size === 0;
     await Promise.all(link.listSlotOwners().map(checkPrimary));
     wasWeak ||= countWeak() > 0;
-    if (countWeak() > 0 === isWeak) return;
-    isWeak = !isWeak;
-    // The start itself reports the first finding in its notes.
-    if (!isFirst) onChange(`a confirmed write to Redis is now ${describe()}`, !isWeak);
   };
   return {
     check,

@@ -9,6 +9,7 @@
  */
 import type { Redis } from 'ioredis';
 import { alignPause } from '../../../engine/tools/align-pause.ts';
+import type { Note } from '../../../engine/tools/notes.ts';
 import type { DurabilityWatch } from './durability.ts';
 import type { Link, Primary } from './link.ts';
 import { createSlotMoves } from './slot-moves.ts';
@@ -51,16 +52,11 @@ const describeRefusal = (error: Error | null): string => {
 
 export type RunningPulse = ReturnType<typeof startPulse>;
 
-/** Starts the checks, which run until `stop`. Calls `onChange` when one falls silent, and when all answer. */
-export const startPulse = (
-  link: Link,
-  durability: DurabilityWatch,
-  onChange: (message: string, isUp: boolean) => void = () => {},
-) => {
+/** Starts the checks, which run until `stop`. */
+export const startPulse = (link: Link, durability: DurabilityWatch) => {
   const listSilent = () => describeSilent(states, oneServer ? link : null);
   const oneServer = link.lastAnswerMs() !== null;
-  const slotMoves = createSlotMoves(link, onChange);
-  let wasSilent = false;
+  const slotMoves = createSlotMoves(link);
   const states = new Map<string, PrimaryState>();
   let timer: NodeJS.Timeout;
   const checkAll = (): void => {
@@ -69,11 +65,6 @@ export const startPulse = (
     for (const primary of primaries) checkPrimary(link, getState(states, primary), primary);
     void durability.check();
     void slotMoves.check();
-    const silent = listSilent();
-    if (silent.length > 0 !== wasSilent) {
-      wasSilent = !wasSilent;
-      onChange(wasSilent ? silent.join('; ') : 'Redis answers again', !wasSilent);
-    }
     const nowMs = performance.now();
     const anyFailed = [...states.values()].some((state) => isUnanswered(state, nowMs));
     const pauseMs = anyFailed ? pingFailedEveryMs : pingEveryMs;
@@ -149,18 +140,18 @@ const recordAnswer = (state: PrimaryState, atMs: number): void => {
 };
 
 /** Describes the primaries that are silent. `link` is that of one server, `null` for a Cluster. */
-const describeSilent = (states: ReadonlyMap<string, PrimaryState>, link: Link | null): string[] => {
+const describeSilent = (states: ReadonlyMap<string, PrimaryState>, link: Link | null): Note[] => {
   const nowMs = performance.now();
   const refusedConnection = describeRefusal(link?.connectionFailure() ?? null);
-  const descriptions: string[] = [];
+  const descriptions: Note[] = [];
   for (const [name, state] of states) {
     const silentMs = nowMs - Math.max(state.answeredMs, link?.lastAnswerMs() ?? Number.NEGATIVE_INFINITY);
     if (silentMs < silenceMsMax || !isUnanswered(state, nowMs)) continue;
     const server = link === null ? `Redis at ${name}` : 'Redis';
     const seconds = Math.floor(silentMs / 1_000);
     const refusal = state.refusal || refusedConnection;
-    if (refusal === '') descriptions.push(`${server} has not answered for ${seconds} s`);
-    else descriptions.push(`${server} has refused everything for ${seconds} s: ${refusal}`);
+    if (refusal === '') descriptions.push(`hot_store_away: ${server} has not answered for ${seconds} s`);
+    else descriptions.push(`hot_store_away: ${server} has refused everything for ${seconds} s: ${refusal}`);
   }
   return descriptions;
 };

@@ -6,6 +6,7 @@
  * move. A server that does not answer keeps its last moves. Does nothing on one server, and where Redis
  * forbids `CLUSTER NODES`.
  */
+import { type Note, toNote } from '../../../engine/tools/notes.ts';
 import { readUnlessRefused } from './errors.ts';
 import type { Link, Primary } from './link.ts';
 
@@ -37,25 +38,21 @@ const listMoves = (nodes: string): readonly Move[] => {
 
 const toName = ({ slot, from, to }: Move): string => `slot ${slot} has been moving from ${from} to ${to}`;
 
-/**
- * Creates the watch. `onChange` receives a message when the first slot stays half-moved, and when none is any
- * more.
- */
-export const createSlotMoves = (
-  link: Link,
-  onChange: (message: string, isSafe: boolean) => void = () => {},
-) => {
+export const createSlotMoves = (link: Link) => {
   const movesByServer = new Map<string, readonly Move[]>();
   let open: ReadonlyMap<string, { readonly move: Move; readonly sinceMs: number }> = new Map();
   let checkedMs = Number.NEGATIVE_INFINITY;
-  let wasStuck = false;
   /** Lists a note for each slot that has been moving for longer than a move takes. */
-  const listNotes = (): readonly string[] =>
+  const listNotes = (): readonly Note[] =>
     [...open].flatMap(([name, { move, sinceMs }]) => {
       const movingMs = performance.now() - sinceMs;
       if (movingMs < usualMsMax) return [];
       const remedy = `let its move end, or repair it: redis-cli --cluster fix ${move.from}`;
-      return `${name} for ${Math.floor(movingMs / 1_000)} s: the listings in it are not served; ${remedy}`;
+      const seconds = Math.floor(movingMs / 1_000);
+      return toNote(
+        'redis_slot_moving',
+        `${name} for ${seconds} s: the listings in it are not served; ${remedy}`,
+      );
     });
   const checkPrimary = async ({ name, redis }: Primary): Promise<void> => {
     if (redis === null) return;
@@ -73,10 +70,6 @@ export const createSlotMoves = (
     open = new Map(
       moves.map((move) => [toName(move), { move, sinceMs: open.get(toName(move))?.sinceMs ?? nowMs }]),
     );
-    const [note] = listNotes();
-    if ((note !== undefined) === wasStuck) return;
-    wasStuck = note !== undefined;
-    onChange(note ?? 'no slot is left half-moved', !wasStuck);
   };
   return { check, listNotes };
 };

@@ -20,6 +20,7 @@ import {
 } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotStore, LoadReply, LoadRequest } from '../../../engine/ports.ts';
+import type { Note } from '../../../engine/tools/notes.ts';
 import type { HotTransfer } from '../../move/records.ts';
 import { markFlushed, peek } from './backlog.ts';
 import { packCall, packRules, takeReplies } from './codec.ts';
@@ -56,11 +57,6 @@ export interface RedisOptions {
   readonly silenceMaxMs?: number;
   /** Receives connection errors; the adapter reconnects by itself. */
   readonly onError?: (error: Error) => void;
-  /**
-   * Receives a message when a primary stops answering, writes get less durable, or a slot stays half-moved;
-   * and when that is over: then `isUp` is true. Also when a record is damaged.
-   */
-  readonly onStoreChange?: (message: string, isUp: boolean) => void;
 }
 
 /** Versions of the function library: nodes of several versions may share one Redis. */
@@ -267,7 +263,7 @@ export interface RedisHotStore extends HotStore {
   /** What a confirmed commit survives, as the last look found. */
   readonly durability: Pick<DurabilityWatch, 'describe' | 'countWeak'>;
   /** Says which damaged records were read since the store was opened. */
-  listDamage(): readonly string[];
+  listDamage(): readonly Note[];
   /** Reads the wall time of each primary, ms. */
   readClocks(): Promise<readonly number[]>;
   /** Reads each primary's memory settings, which say whether it may evict counters. */
@@ -291,12 +287,12 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   const link = await openLink(wanted).catch((error: unknown) => {
     throw toOpenError(error);
   });
-  const durability = createDurabilityWatch(link, options.onStoreChange);
+  const durability = createDurabilityWatch(link);
   await durability.check();
   const store: RedisState = {
     link,
     heads: createHeadsReader(link),
-    damage: createDamageNotes((message) => options.onStoreChange?.(message, false)),
+    damage: createDamageNotes(),
     clock: options.clock,
     committing: new Set(),
     calls: new Set(),
@@ -305,7 +301,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     closed: false,
     peekStart: 0,
   };
-  const pulse = startPulse(link, durability, options.onStoreChange);
+  const pulse = startPulse(link, durability);
   const { version } = library;
   const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
     store.heads.setTrusted([...keep].every((used) => used === version));

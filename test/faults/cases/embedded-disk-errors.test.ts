@@ -10,6 +10,7 @@ import * as assert from 'uvu/assert';
 import { endLife, nowMs } from '../../../bench/prove/client-log.ts';
 import { type DiskFaults, type FaultyDisk, openFaultyDisk } from '../../support/faulty-disk.ts';
 import type { StartedNode } from '../../support/node-process.ts';
+import { untilNoNote, untilNote } from '../../support/notes.ts';
 import { until } from '../../support/until.ts';
 import {
   lastLook,
@@ -81,15 +82,14 @@ const runRefused = (plan: RunPlan, disk: FaultyDisk, planted: Planted): Promise<
     const fromMs = nowMs();
     plant(run, disk, planted);
     await until('a refusal', async () => disk.countRefused() > 0);
-    if (planted.faults.writeError === 'ENOSPC')
-      await until('a note', async () => (await readReady(run, node)).text.includes('disk full: '));
+    if (planted.faults.writeError === 'ENOSPC') await untilNote('disk_full', node);
     await sleep(2_000);
     disk.plant('', {});
     await until('readiness', async () => (await readReady(run, node)).status === 200);
     run.log.withoutRoom.push({ fromMs, toMs: nowMs() });
     await load.stop();
     await loadFor(run, node, 500);
-    assert.not.match((await readReady(run, node)).text, 'disk full');
+    await untilNoNote('disk_full', node);
     await stopWell(run, node);
     await lastLook(run);
   });
@@ -105,7 +105,7 @@ const runStopped = (plan: RunPlan, disk: FaultyDisk): Promise<Figures> =>
     await sleep(1_000);
     const fromMs = nowMs();
     plant(run, disk, { path: sql, faults: { writeError: 'ENOSPC' } });
-    await until('a note', async () => (await readReady(run, node)).text.includes('disk full: '));
+    await untilNote('disk_full', node);
     await sleep(1_000);
     const signalledMs = nowMs();
     const exit = await node.stop();
@@ -114,7 +114,7 @@ const runStopped = (plan: RunPlan, disk: FaultyDisk): Promise<Figures> =>
     await load.ended;
     endLife(run.log);
     assert.equal(exit, { code: 0, signal: null }, node.output());
-    assert.match(node.output(), 'disk full: ');
+    assert.match(node.output(), 'disk_full: ');
     assert.ok(stopMs < stopMsMax, `ended after ${Math.round(stopMs)} ms`);
     await lastLook(run);
   });

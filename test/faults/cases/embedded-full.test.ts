@@ -155,14 +155,14 @@ const runIdle = (plan: RunPlan): Promise<Figures | null> =>
       assert.ok(await isFull(run, node), 'a full disk refuses changes');
       const full = await readReady(run, node);
       assert.is(full.status, 503);
-      assert.match(full.text, `disk full: 0.0 MiB are free for ${join(run.dataDir, 'hot')}`);
-      await until('a line about the full disk', () => node.output().includes('disk full: '));
+      assert.match(full.text, `disk_full: 0.0 MiB are free for ${join(run.dataDir, 'hot')}`);
+      await until('a line about the full disk', () => node.output().includes('disk_full: '));
       rmSync(ballast);
       const roomMs = nowMs();
       await until('readiness', async () => (await readReady(run, node)).status === 200);
       assert.ok(nowMs() - roomMs < readyMsMax, 'ready within 5 s of room');
-      await until('a line about the room', () => node.output().includes('the disk has room again'));
-      assert.is(node.output().split('disk full: ').length, 2, 'one line a minute');
+      await until('a line about the room', () => node.output().includes('disk_full: over'));
+      assert.is(node.output().split('disk_full: ').length, 3, 'one line each');
       await stopWell(run, node);
       await lastLook(run);
     }),

@@ -95,7 +95,7 @@ const silence = async (
     const { status, notes } = await healthOf(stack);
     assert.is(status, 503, notes.join('; '));
     assert.ok(
-      notes.some((note) => new RegExp(`^${who} has not answered for \\d+ s$`).test(note)),
+      notes.some((note) => new RegExp(`^hot_store_away: ${who} has not answered for \\d+ s$`).test(note)),
       notes.join('; '),
     );
     for (const note of notes) assert.not.match(note, libraryMessages);
@@ -109,7 +109,7 @@ const silence = async (
 
 /** Without the note on the durability of these servers, which is always there. */
 const notesOf = async (stack: Stack): Promise<readonly string[]> =>
-  (await healthOf(stack)).notes.filter((note) => !note.startsWith('REDIS_URL: a confirmed write is'));
+  (await healthOf(stack)).notes.filter((note) => !note.startsWith('redis_weak: '));
 
 const libraryMessages =
   /ECONN|EPIPE|[Ss]tream|[Cc]onnection|enableOfflineQueue|retries|slots|_applied|unknown|timeout/;

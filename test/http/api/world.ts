@@ -317,7 +317,7 @@ const openParts = async (options: WorldOptions): Promise<Parts> => {
     settings,
     listNodes: () => [],
     wakeJob: () => void voidPlans.run(new AbortController().signal).catch(silent),
-    listWarnings: () => ['Postgres is away'],
+    listWarnings: () => ['sql_away: Postgres is away'],
     isDraining: () => false,
   };
   const facade = createFacadeOf(app, sessions, options);

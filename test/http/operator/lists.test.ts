@@ -143,9 +143,9 @@ test('a search of many names says at least how many there are', async () => {
 });
 
 test('the status has the warnings of the stores, as /readyz', async () => {
-  assert.equal((await list('/status')).notes, ['Postgres is away']);
+  assert.equal((await list('/status')).notes, ['sql_away: Postgres is away']);
   const ready = await fetch(`http://127.0.0.1:${world.adminPort}/readyz`);
-  assert.equal(((await ready.json()) as { notes: string[] }).notes, ['Postgres is away']);
+  assert.equal(((await ready.json()) as { notes: string[] }).notes, ['sql_away: Postgres is away']);
 });
 
 test('the audit is found by the id of its target, of a pack in any letter case', async () => {

@@ -83,9 +83,7 @@ const fill = async (path: string): Promise<void> => {
 
 const pendingBytesMax = 2 ** 20;
 const pend = async (path: string): Promise<void> => {
-  const warnings: string[] = [];
-  const onWarning = (message: string): number => warnings.push(message);
-  const store = await openAt(path, { checkpointBytes: 2 ** 18, pendingBytesMax, onWarning });
+  const store = await openAt(path, { checkpointBytes: 2 ** 18, pendingBytesMax });
   const send = (sequence: number) =>
     store.commit(
       targets.map((target) => {
@@ -109,7 +107,7 @@ const pend = async (path: string): Promise<void> => {
       failures.push({ reason, outcome, detail: message });
     }
   }
-  writeSync(1, `${JSON.stringify({ acknowledged, failures, warnings, notes: store.listWarnings() })}\n`);
+  writeSync(1, `${JSON.stringify({ acknowledged, failures, notes: store.listWarnings() })}\n`);
   process.kill(process.pid, 'SIGKILL');
 };
 

@@ -18,6 +18,7 @@ import { toSlotKey } from '../../../storage/hot/lmdb/keys.ts';
 import { type LmdbStore, openLmdbStore } from '../../../storage/hot/lmdb/store.ts';
 import { openTables, type Tables } from '../../../storage/hot/lmdb/tables.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
+import { assertNoNote, assertNote } from '../../support/notes.ts';
 import { rejection } from '../../support/redis-load.ts';
 import { refOf } from '../../support/refs.ts';
 import { isLoop } from '../../support/test-group.ts';
@@ -253,16 +254,17 @@ test('while the tables cannot be written, commits go on up to a bound; a later s
     });
     const lines: string[] = [];
     for await (const line of createInterface({ input: running.stdout })) lines.push(line);
-    const { acknowledged, failures, warnings, notes } = JSON.parse(lines.at(-1) ?? '{}');
+    const { acknowledged, failures, notes } = JSON.parse(lines.at(-1) ?? '{}');
     const store = await openLmdbStore({ path, clock: Date.now });
     const loaded = await store.load(targets.map(({ kind, id }) => ({ kind, id })));
+    assertNoNote('hot_store_tables', store.listWarnings());
     await store.close();
 
     for (const { reason, outcome, detail } of failures) {
       assert.equal([reason, outcome], ['full', 'not_applied']);
       assert.match(detail, /checkpoint: full/, 'the bound is met before the limit on the journal file');
     }
-    assert.is(warnings.length, 1, 'one line in the log');
+    assertNote('hot_store_tables', notes);
     assert.match(notes.join(), /cannot write its tables .* tries again every 5 s; beyond 1 MiB/);
     for (const reply of loaded)
       assert.is(reply.outcome === 'found' && reply.state.uniqueClicks, acknowledged * 500);

@@ -9,6 +9,7 @@ import * as assert from 'uvu/assert';
 import { tags } from '../../../storage/hot/redis/tags.ts';
 import { makeFolder } from '../../support/folder.ts';
 import { startNode } from '../../support/node-process.ts';
+import { untilNoNote, untilNote } from '../../support/notes.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedisCluster } from '../../support/redis-cluster.ts';
 import { until } from '../../support/until.ts';
@@ -53,17 +54,18 @@ test('a note names the slot, its two servers and the remedy, until the move has 
   const { status, notes } = await read();
   assert.is(status, 200, 'other slots are served');
   const moving = new RegExp(
-    `^slot ${slot} has been moving from ${nameOf(from)} to ${nameOf(to)} for \\d+ s: `,
+    `^redis_slot_moving: slot ${slot} has been moving from ${nameOf(from)} to ${nameOf(to)} for \\d+ s: `,
   );
-  assert.match(notes.split('\n').find((note) => note.startsWith('slot')) ?? notes, moving);
+  assert.match(notes.split('\n').find((note) => note.startsWith('redis_slot')) ?? notes, moving);
   assert.match(notes, `redis-cli --cluster fix ${nameOf(from)}`);
   assert.is(notes.match(/slot \d/g)?.length, 1, 'once, though both servers report it');
-  await until('its log line', () => / warn .*slot \d+ has been moving/.test(node.output()), noteMsMax);
+  await untilNote('redis_slot_moving', node, noteMsMax);
+  assert.match(node.output(), / error .*slot \d+ has been moving/);
 
   await move.moveKeys();
   await move.finish();
-  await until('no note', async () => !/slot \d/.test((await read()).notes), noteMsMax);
-  await until('the last line', () => / info .*no slot is left half-moved/.test(node.output()), noteMsMax);
+  await untilNoNote('redis_slot_moving', node, noteMsMax);
+  await until('the last line', () => / info .*redis_slot_moving: over/.test(node.output()), noteMsMax);
 });
 
 test('a slot that only the new server reports as moving has a note, too', async () => {

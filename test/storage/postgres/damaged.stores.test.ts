@@ -1,5 +1,5 @@
 /**
- * A real Postgres with a table whose file lost its content: the failure is definite, and is reported once.
+ * A real Postgres with a table whose file lost its content: the failure is definite, and has a note.
  */
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,18 +8,16 @@ import * as assert from 'uvu/assert';
 import { StorageError } from '../../../engine/errors.ts';
 import { asStorage } from '../../../storage/sql/errors.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
+import { assertNoNote, assertNote } from '../../support/notes.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 
 const test = suite('a damaged Postgres');
 const server = await startPostgres();
 test.after(() => server.close());
 
-test('damage is a definite failure, reported in /readyz and in one log line', async () => {
+test('damage is a definite failure, and has a note', async () => {
   const url = await server.database('damaged');
-  const reported: string[] = [];
-  const { sql, getLastError, close } = await openServerSql(url, {
-    onDamage: (message) => reported.push(message),
-  });
+  const { sql, getLastError, close } = await openServerSql(url);
   await sql`create table numbers (number bigint primary key)`;
   await sql`insert into numbers values (1)`;
   const [file] = await sql<{ path: string }[]>`select pg_relation_filepath('numbers') as path`;
@@ -27,8 +25,8 @@ test('damage is a definite failure, reported in /readyz and in one log line', as
   await server.stop('fast');
   truncateSync(join(server.folder, 'data', file?.path ?? ''), 0);
   await server.start();
-  const again = await openServerSql(url, { onDamage: (message) => reported.push(message) });
-  assert.is(again.getLastError(), null);
+  const again = await openServerSql(url);
+  assertNoNote('sql_damaged', [again.getLastError() ?? []].flat());
 
   const failures: unknown[] = [];
   for (let count = 0; count < 3; count++) {
@@ -46,8 +44,8 @@ test('damage is a definite failure, reported in /readyz and in one log line', as
     const { reason, outcome } = failure as StorageError;
     assert.equal({ reason, outcome }, { reason: 'damaged', outcome: 'not_applied' });
   }
+  assertNote('sql_damaged', [message ?? '']);
   assert.match(message ?? '', /Postgres met damaged data \(XX001: .*reflush/);
-  assert.equal(reported, [message]);
   assert.is(getLastError(), null);
   assert.equal({ ...other }, { one: 1 });
 });

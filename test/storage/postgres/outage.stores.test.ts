@@ -107,7 +107,7 @@ test('connections that a firewall forgot are replaced, and what waits on them en
   const events: string[] = [];
   const { sql, getLastError, close } = await openServerSql(
     address.replace(`:${server.port}/`, `:${proxy.port}/`),
-    { onStoreChange: (message) => events.push(message) },
+    { onReplaced: (message) => events.push(message) },
   );
   await Promise.all(Array.from({ length: 10 }, () => sql`select pg_sleep(0.1)`));
   proxy.forget();
