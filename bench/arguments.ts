@@ -43,6 +43,7 @@ export const usage = `Usage: npm run bench -- [options]
        npm run bench -- growth [--help]
        npm run bench -- fleet [--help]
        npm run bench -- load [--help]
+       npm run bench -- turns OLD NEW [--help]
        npm run bench -- webhooks [--help]
        npm run bench -- feed [--help]
        npm run bench -- followers [--help]
@@ -105,6 +106,18 @@ export const parseChoice = <Choice extends string>(
   const found = choices.find((choice) => choice === text);
   if (found !== undefined) return found;
   throw new ArgumentError(`--${name} is "${text}" but must be one of ${choices.join(', ')}.`);
+};
+
+/** Names separated by commas, in the order of `all`. Throws `ArgumentError`. */
+export const parseNames = <Name extends string>(
+  name: string,
+  given: string,
+  all: readonly Name[],
+): Name[] => {
+  const wanted = given.split(',').map((word) => word.trim());
+  const unknown = wanted.find((word) => !(all as readonly string[]).includes(word));
+  if (unknown === undefined) return all.filter((one) => wanted.includes(one));
+  throw new ArgumentError(`--${name} has "${unknown}" but takes ${all.join(', ')}.`);
 };
 
 /** `--only site`: what a visitor's browser requests, and `page` to compare with. */

@@ -20,6 +20,7 @@ import { runLoad } from './commands/load.ts';
 import { runProve } from './commands/prove.ts';
 import { runSearch } from './commands/search.ts';
 import { runTokens } from './commands/tokens.ts';
+import { runTurns } from './commands/turns.ts';
 import { runWebhooks } from './commands/webhooks.ts';
 import { createLive } from './report/live.ts';
 import { describeProfile } from './report/profile.ts';
@@ -60,6 +61,7 @@ const commands: Readonly<Record<string, (args: readonly string[]) => Promise<num
   growth: runGrowth,
   fleet: runFleet,
   load: runLoad,
+  turns: runTurns,
   feed: runFeed,
   followers: runFollowers,
   prove: runProve,

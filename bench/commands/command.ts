@@ -44,17 +44,19 @@ export const defineCommand =
   <Shape extends OptionShape, Given>(command: {
     readonly usage: string;
     readonly options: Shape;
-    readonly parse: (given: OptionValues<Shape>) => Given;
+    readonly parse: (given: OptionValues<Shape>, operands: readonly string[]) => Given;
+    readonly hasOperands?: boolean;
     readonly run: (given: Given, context: CommandContext) => Promise<number>;
   }) =>
   async (args: readonly string[]): Promise<number> => {
-    const { values } = parseWords(args, { ...command.options, help: flag });
+    const shape = { ...command.options, help: flag };
+    const { values, positionals } = parseWords(args, shape, command.hasOperands);
     const { json, help } = values as { readonly json?: string; readonly help: boolean };
     if (help) {
       console.log(command.usage);
       return 0;
     }
-    const given = command.parse(values as OptionValues<Shape>);
+    const given = command.parse(values as OptionValues<Shape>, positionals);
     const [live, stop] = [createLive(process.stderr), stopOnSignals()];
     const stopped = new Promise<null>((resolve) => stop.addEventListener('abort', () => resolve(null)));
     const writeJson = (figures: unknown): void => {

@@ -4,7 +4,7 @@
  *
  * Ctrl-C ends the servers and reports what was measured.
  */
-import { ArgumentError, parseCount, text } from '../arguments.ts';
+import { parseCount, parseNames, text } from '../arguments.ts';
 import { describeMachine } from '../machine/machine.ts';
 import { measureSyncMs } from '../machine/sync.ts';
 import type { SteadyRow } from '../report/result.ts';
@@ -38,13 +38,6 @@ interface LoadOptions {
   readonly bots: number;
   readonly profileDir: string | null;
 }
-
-const parseNames = <Name extends string>(name: string, given: string, all: readonly Name[]): Name[] => {
-  const wanted = given.split(',').map((word) => word.trim());
-  const unknown = wanted.find((word) => !(all as readonly string[]).includes(word));
-  if (unknown === undefined) return all.filter((one) => wanted.includes(one));
-  throw new ArgumentError(`--${name} has "${unknown}" but takes ${all.join(', ')}.`);
-};
 
 const options = {
   ...{ rates: text, only: text, servers: text, seconds: text, rounds: text, bots: text },

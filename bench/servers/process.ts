@@ -6,6 +6,7 @@
  * none behind.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { isAbsolute } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildEnvironment, buildNodeFlags, preloaded } from '../../ops/setup/launch.mjs';
 import { hasProc } from '../machine/cpu.ts';
@@ -22,7 +23,7 @@ export interface ServerProcess {
 }
 
 export interface Program {
-  /** Relative to this folder. */
+  /** Relative to this folder; an absolute path is a program of its own, which chooses its Node. */
   readonly file: string;
   readonly args?: readonly string[];
   readonly settings?: Readonly<Record<string, string>>;
@@ -46,15 +47,17 @@ const launch = ({
   settings = {},
   nodeArgs: nodeWords = [],
 }: Program): ChildProcess => {
+  const isOwn = isAbsolute(file);
   const program = fileURLToPath(new URL(file, import.meta.url));
   const reporting = hasProc ? [] : ['--import', preload];
   const node = [...buildNodeFlags(settings), ...preloaded, ...reporting, ...nodeWords];
-  const child = spawn(process.execPath, [...node, program, ...words], {
+  const [command, given] = isOwn ? [file, words] : [process.execPath, [...node, program, ...words]];
+  const child = spawn(command, given, {
     // A process group of its own: Ctrl-C in a terminal reaches the suite alone, which ends its servers in
     // order.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...(hasProc ? [] : (['ipc'] as const))],
-    env: { ...process.env, ...buildEnvironment(settings) },
+    env: { ...process.env, ...(isOwn ? settings : buildEnvironment(settings)) },
   });
   killOnExit(child);
   return child;

@@ -56,6 +56,8 @@ export interface RollcallOptions {
   readonly profileDir: string | null;
   /** `REDIS_URL` and `DATABASE_URL`, both empty for the embedded stores. */
   readonly stores: Readonly<Record<string, string>>;
+  /** The `ops/bin/rollcall` of another checkout; default: this one's server. */
+  readonly program?: string;
 }
 
 const buildSettings = (folder: Folder, stores: Readonly<Record<string, string>>) => ({
@@ -68,25 +70,27 @@ const buildSettings = (folder: Folder, stores: Readonly<Record<string, string>>)
 /** Imports the directory and `more` records, as an operator does. */
 export const importDirectory = async (
   folder: Folder,
-  { directory, stores }: Pick<RollcallOptions, 'directory' | 'stores'>,
+  { directory, stores, program }: Omit<RollcallOptions, 'profileDir'>,
   more: readonly ImportRecord[] = [],
 ): Promise<void> => {
   const file = join(folder.path, 'directory.jsonl');
   const lines = more.map((record) => `${JSON.stringify(record)}\n`);
   writeFileSync(file, toImportLines(directory) + lines.join(''));
   const own = buildSettings(folder, stores);
-  await runProgram({ file: '../../ops/cli/main.ts', args: ['import', file], settings: own });
+  const [cli, words] = program ? [program, ['ops']] : ['../../ops/cli/main.ts', []];
+  await runProgram({ file: cli, args: [...words, 'import', file], settings: own });
 };
 
 /** Starts the server on the existing stores; `more` are settings beside those of every measured server. */
 export const startOn = (
   folder: Folder,
-  { profileDir, stores }: Pick<RollcallOptions, 'profileDir' | 'stores'>,
+  { profileDir, stores, program }: Omit<RollcallOptions, 'directory'>,
   more: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> => {
   const nodeWords = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
   return startServer({
-    file: '../../ops/main.ts',
+    file: program ?? '../../ops/main.ts',
+    args: program ? ['start'] : [],
     settings: { ...buildSettings(folder, stores), ...more },
     nodeArgs: nodeWords,
   });

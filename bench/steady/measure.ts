@@ -41,10 +41,10 @@ export interface SteadyPlan {
 }
 
 /** Fewer requests leave much of the code to be compiled in the measured time, at a cost as high as theirs. */
-const warmUp = { rate: 1_000, seconds: 16 };
+export const warmUp = { rate: 1_000, seconds: 16 };
 const lowRate = 50;
 /** The same load before the measured time. */
-const leadSeconds = 2;
+export const leadSeconds = 2;
 
 /** Users enough for all votes of a plan; `usedSeconds` begins at 0. */
 export const countSteadyUsers = (plan: SteadyPlan, bots: number): number => {
