@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import { openWorld } from '../http/api/world.ts';
-import { addBot } from '../storage/catalogue/directory.ts';
+import { addBot, addUser } from '../storage/catalogue/directory.ts';
 import { vote } from '../storage/ledger/world.ts';
 import { loadClient } from './built.ts';
 
@@ -15,6 +15,7 @@ const library = await loadClient();
 test.after(() => world.close());
 
 test('the votes of one request are in one page of the log, and in one group', async () => {
+  await addUser(world.sql, 'robin');
   const ref = await addBot(world.sql, 'bot-pages');
   const votes = Array.from({ length: 102 }, (_, index) =>
     vote(ref, 70_000 + index, {
