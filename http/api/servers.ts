@@ -83,7 +83,7 @@ const toServer = (profile: ServerProfile, state: HotState, nowMs: number) =>
     approximate_votes: state.flushedVotes,
     clicks: state.clicks,
     invite_clicks: state.inviteClicks,
-    premium: isPremium(profile.premium_until, nowMs),
+    premium: isPremium(profile, nowMs),
     server_id: profile.id,
     unique_clicks: state.uniqueClicks,
     votes: computeVotes(state),

@@ -43,11 +43,14 @@ export const reviewListing = async (app: App, listing: ReviewedTarget, verdict: 
 
 export const setPremium = async (app: App, listing: ReviewedTarget, body: PremiumBody): Promise<Reply> => {
   const startAt = body.start_at === undefined ? null : new Date(body.start_at);
-  const exists = await app.catalogue.operator.listings.setPremium(listing, { hours: body.hours, startAt });
+  const period = { hours: body.hours, startAt, now: new Date(app.clock.nowMs()) };
+  const exists = await app.catalogue.operator.listings.setPremium(listing, period);
   return replyChanged(
     app,
     { ...listing, exists },
-    body.hours === 0 ? 'is no longer premium' : `is premium for ${body.hours} h`,
+    body.hours === 0
+      ? 'is no longer premium'
+      : `is premium for ${body.hours} h${body.start_at ? ` from ${body.start_at}` : ''}`,
   );
 };
 

@@ -3,7 +3,7 @@
  */
 
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
-import type { IndexBotRow, IndexServerRow } from '../../storage/catalogue/shared/index-rows.ts';
+import type { IndexBotRow, IndexServerRow, Premium } from '../../storage/catalogue/shared/index-rows.ts';
 import type { PersonRow } from '../../storage/catalogue/shared/people.ts';
 import type { BotProfile, ListingProfile, ServerProfile } from '../../storage/catalogue/shared/profiles.ts';
 import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/teams.ts';
@@ -15,7 +15,7 @@ import { renderUserText } from './user-text.ts';
 
 export interface DescribedListing {
   readonly listing: Listing;
-  /** When the description changes without an edit (the premium period ends), ms; infinite for never. */
+  /** When the description changes without an edit (premium begins or ends), ms; infinite for never. */
   readonly untilMs: number;
 }
 
@@ -36,14 +36,12 @@ const readName = (person: PersonRow | null, id: string): string =>
 const toAbout = (long: string): Html | null =>
   long.trim() === '' ? null : new Html(renderUserText(long).html);
 
-const computeUntilMs = ({ premium_until }: Pick<ListingProfile, 'premium_until'>, nowMs: number): number => {
-  const untilMs = premium_until?.getTime() ?? 0;
-  return untilMs > nowMs ? untilMs : Number.POSITIVE_INFINITY;
-};
+const computeUntilMs = ({ premium_from: from, premium_until: until }: Premium, nowMs: number): number =>
+  Math.min(...[from, until].map((date) => date?.getTime() ?? 0).filter((atMs) => atMs > nowMs));
 
 const listMarks = (profile: ListingProfile, nowMs: number): string[] => [
   ...(profile.type === 'certified' ? ['Certified'] : []),
-  ...(isPremium(profile.premium_until, nowMs) ? ['Premium'] : []),
+  ...(isPremium(profile, nowMs) ? ['Premium'] : []),
 ];
 
 const explainHidden = (type: string): string => {

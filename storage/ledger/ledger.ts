@@ -163,7 +163,7 @@ const lookUpDeliveries = (state: LedgerState): Promise<Deliveries> => {
 
 const readDeliveries = async (sql: Sql): Promise<Deliveries> => {
   const [row] = await sql<Deliveries[]>`
-    select exists (select from edited) as edits,
+    select exists (select from edited where at <= now()) as edits,
       exists (select from adjustments where settled_at is null) as adjustments`;
   return row ?? { edits: true, adjustments: true };
 };

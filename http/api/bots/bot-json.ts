@@ -12,6 +12,7 @@
 import { Type } from 'typebox';
 import { computeVotes, type HotState } from '../../../engine/entity/state.ts';
 import { computePresence, presenceFreshMs } from '../../../engine/rules/presence.ts';
+import type { Premium } from '../../../storage/catalogue/shared/index-rows.ts';
 import type { BotProfile } from '../../../storage/catalogue/shared/profiles.ts';
 import { renderTimestamp, showRow, toTimestamp } from '../../response/reply.ts';
 import { isPremium, toUser } from '../shared/convert.ts';
@@ -118,7 +119,7 @@ export interface BotParts {
   readonly head: string;
   readonly claimedBy: string;
   readonly claimedUntilMs: number;
-  readonly premiumUntil: Date | null;
+  readonly premium: Premium;
 }
 
 /** Serialises the fields of a profile that only an edit changes. */
@@ -129,7 +130,7 @@ export const buildBotParts = (profile: BotProfile): BotParts => {
     head: [fixed, ',"user":', JSON.stringify(user).slice(0, -1), ',"status":'].join(''),
     claimedBy: JSON.stringify(profile.claimed_by),
     claimedUntilMs: computeClaimEndMs(profile),
-    premiumUntil: profile.premium_until,
+    premium: { premium_from: profile.premium_from, premium_until: profile.premium_until },
   };
 };
 
@@ -154,11 +155,12 @@ export interface BotTemplate {
   readonly validUntilMs: number;
 }
 
-/** The time when the claim expires, premium ends, or a bot that posts no status counts as offline. */
+/** The time when the claim expires, premium begins or ends, or a bot without a status counts as offline. */
 const computeValidUntilMs = (parts: BotParts, { state, nowMs }: TimedState): number => {
   const changesAtMs = [
     parts.claimedUntilMs,
-    parts.premiumUntil?.getTime() ?? 0,
+    parts.premium.premium_from?.getTime() ?? 0,
+    parts.premium.premium_until?.getTime() ?? 0,
     state.status === '' ? state.lastStatsPostMs + presenceFreshMs + 1 : 0,
   ];
   return Math.min(...changesAtMs.filter((atMs) => atMs > nowMs));
@@ -174,7 +176,7 @@ const buildJson = (parts: BotParts, { state, nowMs }: TimedState, extras: BotExt
     [
       `,"invite_clicks":${state.inviteClicks},"last_stats_post":${renderTimestamp(state.lastStatsPostMs)}`,
       extras.long === '' ? '' : `,"long":${extras.long}`,
-      `,"premium":${isPremium(parts.premiumUntil, nowMs)},"servers":${state.servers}`,
+      `,"premium":${isPremium(parts.premium, nowMs)},"servers":${state.servers}`,
       `,"shard_list":[${state.shardList}],"shards":${state.shards}`,
       extras.teamOwner === '' ? '' : `,"team_owner":${extras.teamOwner}`,
       `,"total_uptime":${state.totalUptime},"unique_clicks":`,

@@ -11,6 +11,7 @@ import { parsePageNumber } from '../../../engine/rules/pages.ts';
 import type { Permission } from '../../../engine/rules/permissions.ts';
 import { parsePermissions } from '../../../engine/rules/sessions.ts';
 import type { Listing } from '../../../storage/catalogue/catalogue.ts';
+import type { Premium } from '../../../storage/catalogue/shared/index-rows.ts';
 import type { PersonRow } from '../../../storage/catalogue/shared/people.ts';
 import { createValidationError } from '../../response/errors.ts';
 import { type Reply, showRow } from '../../response/reply.ts';
@@ -48,9 +49,9 @@ export const toUser = (
       }
     : showRow(User, row);
 
-/** Whether premium lasts beyond `nowMs`. */
-export const isPremium = (premiumUntil: Date | null, nowMs: number): boolean =>
-  premiumUntil !== null && premiumUntil.getTime() > nowMs;
+/** Whether `nowMs` is in the premium period: from its start on, and before its end. */
+export const isPremium = ({ premium_from: from, premium_until: until }: Premium, nowMs: number): boolean =>
+  from !== null && until !== null && from.getTime() <= nowMs && until.getTime() > nowMs;
 
 /** Checks permission ids of a body; `pointer` is their JSON Pointer. Throws `validation_failed`. */
 export const parsePermissionIds = (pointer: string, ids: readonly string[]): readonly Permission[] => {

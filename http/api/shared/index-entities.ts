@@ -100,7 +100,7 @@ export type IndexServer = Static<typeof IndexServer>;
 export const toIndexBot = (row: IndexBotRow, nowMs: number): IndexBot =>
   showRow(IndexBot, row, {
     approximate_votes: row.votes,
-    premium: isPremium(row.premium_until, nowMs),
+    premium: isPremium(row, nowMs),
     servers: toExactInteger(row.servers),
     shards: toExactInteger(row.shards),
     user: {
@@ -112,5 +112,5 @@ export const toIndexBot = (row: IndexBotRow, nowMs: number): IndexBot =>
 export const toIndexServer = (row: IndexServerRow, nowMs: number): IndexServer =>
   showRow(IndexServer, row, {
     approximate_votes: row.votes,
-    premium: isPremium(row.premium_until, nowMs),
+    premium: isPremium(row, nowMs),
   });

@@ -25,6 +25,8 @@ export interface PremiumPeriod {
   readonly hours: number;
   /** `null` starts it now. */
   readonly startAt: Date | null;
+  /** By this node's clock, which SQL's may be ahead of or behind: for both a period from now on has begun. */
+  readonly now: Date;
 }
 export interface ServerFields extends ListingDescription {
   readonly teamId: string;
@@ -116,10 +118,12 @@ const removeReviewed = (transaction: Transaction, { kind, id }: ReviewedTarget):
 const readStaffNote = async (sql: Queryable, botId: string): Promise<string> =>
   (await readValue<string>(sql`select staff_note from bots where bot_id = ${botId}`)) ?? '';
 
-const setPremium = (sql: Queryable, { kind, id }: ReviewedTarget, { hours, startAt }: PremiumPeriod) =>
+/** The first of its two revisions is that of the facts until premium begins. */
+const setPremium = (sql: Queryable, { kind, id }: ReviewedTarget, { hours, startAt, now }: PremiumPeriod) =>
   hasRow(sql`
-    update ${sql(listingTables[kind])} set premium_period_hours = ${hours}, revision = revision + 1,
-      start_premium_period = case when ${hours} > 0 then coalesce(${startAt}::timestamptz, now()) end
+    update ${sql(listingTables[kind])} set premium_period_hours = ${hours}, revision = revision + 2,
+      start_premium_period =
+        case when ${hours} > 0 then coalesce(${startAt}::timestamptz, least(${now}, now())) end
     where ${sql(listingKeys[kind])} = ${id} returning 1`);
 
 const setVoteBan = (sql: Queryable, { kind, id }: Target, banned: boolean) =>

@@ -40,7 +40,7 @@ const selectLists = (sql: Queryable) => sql<{ list: FrontPageList; id: string }[
     union all
     select 'premium', id, row_number() over () from (
       select bots.bot_id as id from bots join totals on totals.incarnation = bots.incarnation
-      where bots.start_premium_period is not null and ${buildPremiumUntil(sql, 'bots')} > now()
+      where bots.start_premium_period <= now() and ${buildPremiumUntil(sql, 'bots')} > now()
         and bots.type in ('approved', 'certified')
       order by totals.votes desc, totals.incarnation limit 9) as premium
     union all

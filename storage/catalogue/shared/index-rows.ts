@@ -19,12 +19,16 @@ export interface ListingDescription extends OwnerDescription {
   readonly invite: string;
   readonly long: string;
 }
+/** The last premium period: it has begun, or will; both are null without one. */
+export interface Premium {
+  readonly premium_from: Date | null;
+  readonly premium_until: Date | null;
+}
 /** What short rows of bots and servers have in common. */
-export interface IndexRow extends OwnerDescription {
+export interface IndexRow extends OwnerDescription, Premium {
   readonly type: string;
   readonly vanity: string;
   readonly vanity_ref: string;
-  readonly premium_until: Date | null;
   readonly clicks: number;
   readonly invite_clicks: number;
   readonly votes: number;
@@ -56,6 +60,10 @@ export interface IndexServerRow extends IndexRow {
 export const buildPremiumUntil = (sql: Queryable, alias: string) => sql`
   ${sql(alias)}.start_premium_period + make_interval(hours => ${sql(alias)}.premium_period_hours)`;
 
+/** Builds the columns of `Premium`. */
+export const buildPremiumColumns = (sql: Queryable, alias: string) => sql`
+  ${sql(alias)}.start_premium_period as premium_from, ${buildPremiumUntil(sql, alias)} as premium_until`;
+
 /**
  * Makes `wanted` of a list of ids, in the order given. Why the array comes from a subquery: `formatNumbers`.
  */
@@ -72,7 +80,7 @@ export const selectIndexBots = (
   key: 'bot_id' | 'incarnation' = 'bot_id',
 ) => sql<IndexBotRow[]>`
   select bots.bot_id, bots.created_at, bots.library, bots.nsfw, bots.short, bots.tags, bots.type,
-    vanity.code as vanity, bots.vanity_ref, ${buildPremiumUntil(sql, 'bots')} as premium_until,
+    vanity.code as vanity, bots.vanity_ref, ${buildPremiumColumns(sql, 'bots')},
     ${buildPersonColumn(sql, 'bots.bot_id')} as person, totals.clicks, totals.invite_clicks, totals.votes,
     totals.servers, totals.shards, totals.status, totals.last_stats_post_ms, wanted.place
   from (${wanted}) as wanted
@@ -89,7 +97,7 @@ export const selectIndexServers = (
 ) => sql<IndexServerRow[]>`
   select servers.server_id, servers.avatar, servers.name, servers.nsfw, servers.online_members, servers.short,
     servers.state, servers.tags, servers.total_members, servers.type, vanity.code as vanity,
-    servers.vanity_ref, ${buildPremiumUntil(sql, 'servers')} as premium_until,
+    servers.vanity_ref, ${buildPremiumColumns(sql, 'servers')},
     totals.clicks, totals.invite_clicks, totals.votes, wanted.place
   from (${wanted}) as wanted
   join servers on servers.${sql(key)} = wanted.id

@@ -6,7 +6,12 @@
  */
 import type { Queryable } from '../../sql/client.ts';
 import type { Cacheable } from './cache.ts';
-import { buildPremiumUntil, type IndexServerRow, type OwnerDescription } from './index-rows.ts';
+import {
+  buildPremiumColumns,
+  type IndexServerRow,
+  type OwnerDescription,
+  type Premium,
+} from './index-rows.ts';
 import { listingKeys } from './listings.ts';
 import { buildPersonColumn, type PersonRow } from './people.ts';
 
@@ -22,10 +27,9 @@ export interface Profile extends Cacheable, OwnerDescription {
   readonly vanity_ref: string;
   readonly vote_banned: boolean;
 }
-export interface ListingProfile extends Profile {
+export interface ListingProfile extends Profile, Premium {
   readonly invite: string;
   readonly long: string;
-  readonly premium_until: Date | null;
   readonly type: string;
 }
 type ProfileKind = 'bot' | 'server';
@@ -40,7 +44,7 @@ const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
   return sql`${row}.${sql(`${kind}_id`)} as id, ${buildVanityColumn(sql, `${kind}s`)} as vanity,
     2560 + 2 * length(${row}.long) + octet_length(${row}.extra_links::text) as "weightBytes",
     ${row}.created_at, ${row}.extra_links, ${row}.invite, ${row}.long, ${row}.nsfw,
-    ${buildPremiumUntil(sql, `${kind}s`)} as premium_until, ${row}.short, ${row}.tags, ${row}.type,
+    ${buildPremiumColumns(sql, `${kind}s`)}, ${row}.short, ${row}.tags, ${row}.type,
     ${row}.updated_at, ${row}.vanity_ref, ${row}.vote_banned`;
 };
 

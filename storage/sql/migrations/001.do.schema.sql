@@ -201,20 +201,26 @@ insert into lineage (revisions, origin)
   values (0, substr(md5(random()::text || clock_timestamp()::text), 1, 8));
 
 -- What counting depends on, one row per active listing, whatever its kind.
+-- Before premium begins they have none, and the revision before that of their row; from then on both.
 create view facts as
-  select incarnation, revision + (select revisions from lineage) as revision,
+  select incarnation, revision + (select revisions from lineage)
+      - case when start_premium_period > now() then 1 else 0 end as revision,
     type in ('approved', 'certified') as listed, vote_banned,
-    start_premium_period + make_interval(hours => premium_period_hours) as premium_until, listed_since
+    case when start_premium_period <= now() then start_premium_period + make_interval(hours => premium_period_hours) end
+      as premium_until,
+    listed_since, start_premium_period as premium_from
   from bots
   union all
-  select incarnation, revision + (select revisions from lineage),
+  select incarnation, revision + (select revisions from lineage)
+      - case when start_premium_period > now() then 1 else 0 end,
     type in ('approved', 'certified') and state = 'public', vote_banned,
-    start_premium_period + make_interval(hours => premium_period_hours), null
+    case when start_premium_period <= now() then start_premium_period + make_interval(hours => premium_period_hours) end,
+    null, start_premium_period
   from servers
   union all
-  select incarnation, revision + (select revisions from lineage), true, vote_banned, null, null from teams
+  select incarnation, revision + (select revisions from lineage), true, vote_banned, null, null, null from teams
   union all
-  select incarnation, revision + (select revisions from lineage), true, vote_banned, null, null from packs;
+  select incarnation, revision + (select revisions from lineage), true, vote_banned, null, null, null from packs;
 
 -- A token's secret is kept only as its SHA-256.
 create table sessions (
@@ -744,6 +750,7 @@ create trigger vote_resets_inserted after insert on vote_resets
 -- Which listings' facts were edited, until the hot store has them.
 
 -- Written in the edit's own transaction, by triggers: no edit can forget it. A newer edit takes the older one's place.
+-- `at` is the start of premium once the facts until then are sent.
 create table edited (
   incarnation bigint primary key references totals (incarnation) on delete cascade,
   revision bigint not null,
@@ -754,7 +761,7 @@ create index edited_at on edited (at, incarnation);
 create function note_edit() returns trigger language plpgsql as $$
 begin
   insert into edited (incarnation, revision) values (new.incarnation, new.revision)
-  on conflict (incarnation) do update set revision = excluded.revision;
+  on conflict (incarnation) do update set revision = excluded.revision, at = excluded.at;
   return null;
 end $$;
 
@@ -766,6 +773,11 @@ create trigger servers_edited after update on servers for each row
   when ((old.type, old.state, old.vote_banned, old.start_premium_period, old.premium_period_hours)
     is distinct from (new.type, new.state, new.vote_banned, new.start_premium_period, new.premium_period_hours))
   execute function note_edit();
+-- A listing whose premium begins later is sent again then.
+create trigger bots_added after insert on bots for each row
+  when (new.start_premium_period > now()) execute function note_edit();
+create trigger servers_added after insert on servers for each row
+  when (new.start_premium_period > now()) execute function note_edit();
 create trigger teams_edited after update on teams for each row
   when (old.vote_banned is distinct from new.vote_banned) execute function note_edit();
 create trigger packs_edited after update on packs for each row

@@ -69,6 +69,7 @@ const profiles: fc.Arbitrary<BotProfile> = fc.record({
   person,
   prefix: text,
   premium_period_hours: fc.nat({ max: 10_000 }),
+  premium_from: timeOrNull,
   premium_until: timeOrNull,
   short: text,
   start_premium_period: timeOrNull,
@@ -115,6 +116,9 @@ const shown = (known: BotProfile['person'], id: string, bot: boolean) =>
     status: 'offline',
   };
 
+const isWithin = (from: Date | null, until: Date | null): boolean =>
+  from !== null && until !== null && nowMs >= from.getTime() && nowMs < until.getTime();
+
 /** The bot as the documents describe it, in simple and slow code. */
 const plainBot = (profile: BotProfile, state: HotState) => ({
   approval_note: profile.approval_note,
@@ -141,7 +145,7 @@ const plainBot = (profile: BotProfile, state: HotState) => ({
   nsfw: profile.nsfw,
   owner: profile.owner_id === null ? null : shown(profile.owner, profile.owner_id, false),
   prefix: profile.prefix,
-  premium: profile.premium_until !== null && profile.premium_until.getTime() > nowMs,
+  premium: isWithin(profile.premium_from, profile.premium_until),
   premium_period_length: profile.premium_period_hours,
   servers: toExactInteger(state.servers),
   shard_list: state.shardList === '' ? [] : state.shardList.split(',').map(toExactInteger),
@@ -210,7 +214,7 @@ test('a cached reply equals a reply that is rendered now', () => {
   const ref = refOf('bot', '1', 1);
   const claimed = fc.option(fc.integer({ min: nowMs - 3 * hourMs, max: nowMs }), { nil: null });
   fc.assert(
-    fc.property(profiles, states, claimed, fc.boolean(), fc.nat(2), fc.nat(2), (...given) => {
+    fc.property(profiles, states, claimed, fc.boolean(), fc.nat(3), fc.nat(2), (...given) => {
       const [drawn, drawnState, claimedMs, posted, which, off] = given;
       const profile = { ...drawn, last_claimed: claimedMs === null ? null : new Date(claimedMs) };
       const state = { ...drawnState, lastStatsPostMs: posted ? nowMs - hourMs : drawnState.lastStatsPostMs };
@@ -219,6 +223,7 @@ test('a cached reply equals a reply that is rendered now', () => {
       const movesCounter = false;
       const turnsMs = [
         kept.parts.claimedUntilMs,
+        profile.premium_from?.getTime() ?? 0,
         profile.premium_until?.getTime() ?? 0,
         state.lastStatsPostMs + 24 * hourMs,
       ];

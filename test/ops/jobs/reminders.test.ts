@@ -184,7 +184,7 @@ test('premium shortens the wait, also for a vote given before', async () => {
   await remind(voter, 'bot/bot3');
   await vote(voter, 'bot/bot3');
   await world.sql`
-    update bots set start_premium_period = ${new Date(world.clock.nowMs())}, premium_period_hours = 720,
+    update bots set start_premium_period = now(), premium_period_hours = 87600,
       revision = revision + 1
     where bot_id = 'bot3'`;
   await world.engine.refreshFacts('bot', 'bot3');
@@ -204,7 +204,7 @@ test('premium that begins later in the wait ends it at once', async () => {
   await tick();
   assert.equal(voter.browser.messages(), []);
   await world.sql`
-    update bots set start_premium_period = ${new Date(world.clock.nowMs())}, premium_period_hours = 720,
+    update bots set start_premium_period = now(), premium_period_hours = 87600,
       revision = revision + 1
     where bot_id = 'bot5'`;
   await world.engine.refreshFacts('bot', 'bot5');
