@@ -265,16 +265,26 @@ const toVote = (row: VoteRow) => showRow(Vote, row);
 
 /** `GET …/votes`: the vote status of a user on an entity. */
 export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>): Promise<Reply> => {
-  const { kind, id, user } = vote;
-  const voteStatus = await app.engine.readVoteStatus(kind, id, user);
-  await app.engine.waitForFlush(kind, id);
-  const votes = await app.catalogue.votes.valid({ user, ref: voteStatus.view.ref });
+  const { kind, id } = vote;
+  let [status, votes] = await readStatusAndVotes(app, vote);
+  if (status.waitMs > 0 && votes.length === 0) {
+    // A reset may have been decided that the hot store has not heard of.
+    await app.engine.deliverAdjustments(kind, id);
+    [status, votes] = await readStatusAndVotes(app, vote);
+  }
   return replyOk<VoteStatusReply>({
-    has_voted: voteStatus.waitMs > 0,
+    has_voted: status.waitMs > 0,
     valid_votes: votes.map(toVote),
-    vote_info: toVoteInfo(kind, voteStatus.window),
-    wait: toWaitParts(voteStatus.waitMs),
+    vote_info: toVoteInfo(kind, status.window),
+    wait: toWaitParts(status.waitMs),
   });
+};
+
+/** Reads the wait from the hot store, then the votes that count from SQL. */
+const readStatusAndVotes = async (app: App, { kind, id, user }: Omit<VoteRequest, 'upvote'>) => {
+  const status = await app.engine.readVoteStatus(kind, id, user);
+  await app.engine.waitForFlush(kind, id);
+  return [status, await app.catalogue.votes.valid({ user, ref: status.view.ref })] as const;
 };
 
 /** Waits until the entity's acknowledged votes are in SQL; returns its reference. May throw `not_found`. */

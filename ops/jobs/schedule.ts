@@ -3,9 +3,9 @@
  *
  * node-cron keeps the time, and SQL decides which node runs a fleet job (storage/nodes/job-runs.ts). So a
  * tick that comes twice, late or never does no harm: the sweep, at the start and each minute, runs what is
- * due and not done. The sweep and node jobs use the monotonic clock, because node-cron waits for a wall time
- * and would wait for days if the clock was set back. In one process a job never overlaps itself. Stopping
- * aborts running jobs and waits for them.
+ * due and not done, and so does one at a jump of the wall clock, which node-cron notices late. The sweep and
+ * node jobs use the monotonic clock, because node-cron would wait for days if the clock was set back. In one
+ * process a job never overlaps itself. Stopping aborts running jobs and waits for them.
  */
 import { schedule as cronSchedule, type ScheduledTask } from 'node-cron';
 import { startInterval } from '../../storage/timers.ts';
@@ -19,6 +19,9 @@ export interface ScheduleParts extends Omit<RunParts, 'signal' | 'monotonicMs'> 
 }
 
 const sweepPauseMs = 60_000;
+const lookForJumpMs = 1_000;
+/** Corrections of a clock within a second are smaller. */
+const jumpMsMin = 1_000;
 
 const createState = (parts: ScheduleParts) => ({
   parts,
@@ -43,6 +46,7 @@ export const createSchedule = (parts: ScheduleParts) => {
       );
       state.cancels = [
         startInterval(sweepPauseMs, () => sweep(state), ignoreError),
+        watchForJumps(state),
         ...parts.nodeJobs.map((job) => startInterval(job.everyMs, () => runNodeJob(state, job), ignoreError)),
       ];
       void sweep(state);
@@ -74,6 +78,19 @@ const scheduleAt = (expression: string, task: () => Promise<void>): ScheduledTas
 
 const sweep = async (state: ScheduleState): Promise<void> => {
   await Promise.all(state.parts.fleetJobs.map((job) => runFleetJob(state, job)));
+};
+
+/** Sweeps when the wall clock has jumped. */
+const watchForJumps = (state: ScheduleState): (() => void) => {
+  const { clock } = state.parts;
+  const readOffsetMs = (): number => clock.nowMs() - clock.monotonicMs();
+  let offsetMs = readOffsetMs();
+  const look = async (): Promise<void> => {
+    const beforeMs = offsetMs;
+    offsetMs = readOffsetMs();
+    if (Math.abs(offsetMs - beforeMs) > jumpMsMin) await sweep(state);
+  };
+  return startInterval(lookForJumpMs, look, ignoreError);
 };
 
 /**

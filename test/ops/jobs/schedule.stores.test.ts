@@ -20,6 +20,7 @@ import { assertIncludes } from '../../support/assert-includes.ts';
 import { silentMeters } from '../../support/job-meters.ts';
 import { pluck } from '../../support/pluck.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('schedule of jobs');
 const server = await startPostgres();
@@ -105,6 +106,20 @@ test('after a downtime only the latest missed due time is run', async () => {
   await early.sweep();
 
   assert.equal(dueDays, ['2022-05-01']);
+});
+
+test('a clock that jumps brings what became due', async () => {
+  const { job, dueDays } = newRecorder();
+  const schedule = open(0, job);
+  await beginAt('2022-06-15T00:00Z', schedule);
+  schedule.start();
+  await schedule.sweep();
+  assert.equal(dueDays, []);
+
+  now = '2022-07-01T00:01Z';
+  await until('the reset has come', () => dueDays.length === 1, 10_000);
+  assert.equal(dueDays, ['2022-07-01']);
+  await schedule.stop();
 });
 
 test('a run of a dead node is taken over when its lease has expired, not before', async () => {
