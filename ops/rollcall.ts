@@ -26,7 +26,6 @@ import { watchFigures } from '../http/telemetry/figures.ts';
 import { createMetrics } from '../http/telemetry/metrics.ts';
 import { createRateLimitedLog } from '../http/telemetry/rate-limited-log.ts';
 import { explainFullDisk } from '../storage/disk-room.ts';
-import { describeIntruders, listIntruders } from '../storage/hot-owner.ts';
 import { createLedger } from '../storage/ledger/ledger.ts';
 import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.ts';
 import type { KeyHasher } from '../storage/nodes/rates.ts';
@@ -307,20 +306,12 @@ const startEngine = async (
 const startTimers = (
   parts: StartContext & Fleet & { readonly stores: Stores; readonly logNotes: () => void },
 ): (() => void) => {
-  const { stores, membership, watches, logger, loss, onWarning } = parts;
+  const { stores, membership, watches, onWarning } = parts;
   const logFailure = (task: string) => (error: Error) => onWarning(`${task} failed`, error);
-  const sendHeartbeat = async (): Promise<void> => {
-    await membership.writeHeartbeat();
-    // Nodes of versions before do not look whose database it is.
-    const intruders = stores.owner?.kind === 'lmdb' ? await listIntruders(stores.sql) : [];
-    if (intruders.length === 0) return;
-    logger.fatal(describeIntruders(intruders));
-    loss.report(describeIntruders(intruders));
-  };
   const cancels = [
     ...watches.start(logFailure),
     startInterval(notesMs, async () => parts.logNotes(), logFailure('the log of notes')),
-    startInterval(heartbeatMs, sendHeartbeat, logFailure('the heartbeat')),
+    startInterval(heartbeatMs, () => membership.writeHeartbeat(), logFailure('the heartbeat')),
     startInterval(
       sweepMs,
       () => stores.hot.sweep(systemClock.nowMs()),

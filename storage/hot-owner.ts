@@ -3,8 +3,7 @@
  * compares them, so that no database ever counts in two hot stores.
  *
  * A fleet's hot store is Redis, which may be replaced; an embedded one is the one folder whose identity SQL
- * has. Nodes of versions before know nothing of the record: they are found by their heartbeats.
- * The embedded SQL needs no record, because one folder holds both stores.
+ * has. The embedded SQL needs no record, because one folder holds both stores.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -108,7 +107,7 @@ export const adoptDatabase = (sql: Sql, owner: HotOwner): Promise<void> =>
 const aliveSeconds = 40;
 
 /** Lists the nodes that are alive beside the one that claimed the database, and were alive after that. */
-export const listIntruders = (sql: Queryable): Promise<readonly string[]> =>
+const listOthers = (sql: Queryable): Promise<readonly string[]> =>
   readColumn<string>(sql`
     select fleet.node from fleet left join hot_store on true
     where seen_at > now() - make_interval(secs => ${aliveSeconds})
@@ -118,11 +117,11 @@ export const listIntruders = (sql: Queryable): Promise<readonly string[]> =>
     order by fleet.node`);
 
 const assertNoFleet = async (sql: Queryable): Promise<void> => {
-  const nodes = await listIntruders(sql);
-  if (nodes.length > 0) throw new Error(describeIntruders(nodes));
+  const nodes = await listOthers(sql);
+  if (nodes.length > 0) throw new Error(describeOthers(nodes));
 };
 
-export const describeIntruders = (nodes: readonly string[]): string =>
+const describeOthers = (nodes: readonly string[]): string =>
   `Other nodes use the database of DATABASE_URL (${nodes.join(', ')}), and without REDIS_URL only one may: ` +
   `stop them, wait ${aliveSeconds} s and start again, or set the same REDIS_URL everywhere.`;
 

@@ -185,17 +185,14 @@ const tooFewDescriptors =
   `The embedded stores need a limit of ${descriptorsMin} open files and one for each client: raise it ` +
   '(ulimit -n, LimitNOFILE of systemd) and start again. Nothing was changed.';
 
-/** Opens the hot store first, whose format an older version refuses. */
+/** Opens the hot store first: a program that does not know its format must not touch the database. */
 const openEmbedded: OpenAll = async (config, options, undo) => {
   const { dataDir } = config;
   await lockFolder(config, options, undo);
   if (!canOpenFiles(descriptorsMin)) throw new Error(tooFewDescriptors);
   const { describeLoss, openLedgerStore, toDatabaseFolder } = await import('./embedded/open.ts');
-  const { markAdopted, isOldFolder, restoreOldFolder } = await import('./embedded/adopt.ts');
-  const notes = isOldFolder(dataDir) ? await restoreOldFolder(dataDir) : [];
   const hot = await openCounters(config, options);
   undo.push(() => hot.close());
-  await markAdopted(dataDir);
   await assertNoneLost(hot, toDatabaseFolder(dataDir), describeLoss(dataDir));
   const { onWarning, onLost, onDiskFull, sqlThread } = options;
   const reports = { onWarning, onLost, onDiskFull };
@@ -210,7 +207,7 @@ const openEmbedded: OpenAll = async (config, options, undo) => {
     redis: null,
     owner: null,
     copySource: { packSql: ledger.packInto, copyHot: hot.copyInto },
-    notes,
+    notes: [],
     listWarnings: () =>
       [ledger.getLastError() ?? [], ledger.describeFullDisk() ?? [], hot.listWarnings()].flat(),
     isSqlUp: () => ledger.getLastError() === null,

@@ -11,7 +11,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toMessage } from '../../engine/errors.ts';
-import { isOldFolder } from '../embedded/adopt.ts';
 import { checkPack, type PackContents, packFolder, syncFolder, syncPath, unpack } from '../embedded/copy.ts';
 import { runLocked } from '../embedded/lock.ts';
 import { toDatabaseFolder } from '../embedded/open.ts';
@@ -24,8 +23,7 @@ export const draftName = 'restore.unfinished';
 const folders = { hot: (dataDir: string) => join(dataDir, 'hot'), sql: toDatabaseFolder };
 
 /** Whether the data folder has a database. */
-export const hasDirectory = (dataDir: string): boolean =>
-  existsSync(toDatabaseFolder(dataDir)) || isOldFolder(dataDir);
+export const hasDirectory = (dataDir: string): boolean => existsSync(toDatabaseFolder(dataDir));
 
 /**
  * Packs both stores of a data folder that no process has open, and reads the packs again to check them. On

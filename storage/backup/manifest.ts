@@ -128,7 +128,10 @@ export const readManifest = <Kind extends BackupManifest['kind']>(directory: str
   if (sha256 !== computeDigest(JSON.stringify(manifest)) || manifest === undefined)
     throw new BackupError(`The backup is damaged: ${path} has changed since it was written.`);
   if (manifest.format !== 1)
-    throw new BackupError(`The backup in ${directory} was written by a newer version of Rollcall.`);
+    throw new BackupError(
+      `The backup in ${directory} was made by format ${manifest.format}; this program knows 1. ` +
+        'Use the version that wrote it.',
+    );
   if (manifest.kind !== kind) throw new BackupError(`The backup in ${directory} is of ${otherKinds[kind]}`);
   return manifest as Extract<BackupManifest, { readonly kind: Kind }>;
 };

@@ -14,11 +14,11 @@ export interface NodeFacts {
   readonly library: string;
   /** URL of its listener for operators. */
   readonly adminUrl: string;
-  /** Its version of the program, and what it measures; nodes of earlier versions send neither. */
-  readonly version?: string;
-  readonly figures?: Readonly<Record<string, number | null>>;
-  /** Whether it reaches SQL and so can flush; nodes of earlier versions do not say. */
-  readonly reachesSql?: boolean;
+  /** Its version of the program, and what it measures. */
+  readonly version: string;
+  readonly figures: Readonly<Record<string, number | null>>;
+  /** Whether it reaches SQL and so can flush. */
+  readonly reachesSql: boolean;
 }
 export interface LiveNode extends NodeFacts {
   readonly name: string;
@@ -37,7 +37,7 @@ export interface HeartbeatOptions {
  * SQL, the work stays divided among all, for when it returns.
  */
 export const listFlushers = (nodes: readonly LiveNode[]): readonly string[] => {
-  const able = nodes.filter(({ reachesSql = true }) => reachesSql);
+  const able = nodes.filter(({ reachesSql }) => reachesSql);
   return (able.length > 0 ? able : nodes).map(({ name }) => name);
 };
 

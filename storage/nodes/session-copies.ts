@@ -44,10 +44,10 @@ const releaseScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])`;
 
-/** The fields of a session, and its copy's original lifetime. Older versions read only the session. */
+/** The fields of a session, and its copy's original lifetime. */
 interface WrittenCopy extends SessionOfToken {
-  readonly copy?: string;
-  readonly lastsMs?: number;
+  readonly copy: string;
+  readonly lastsMs: number;
 }
 
 /** Interprets the value of a session's key. */
@@ -56,9 +56,7 @@ export const parseCopy = ({ text, leftMs }: StoredText): CopyLookup => {
   if (text === 'revoked') return { kind: 'revoked' };
   if (!text.startsWith('{')) return { kind: 'unsure' };
   const { copy: _copy, lastsMs, ...session } = JSON.parse(text) as WrittenCopy;
-  // Copies written by older versions lack the lifetime and count as old.
-  const ageMs = lastsMs === undefined ? Number.POSITIVE_INFINITY : lastsMs - leftMs;
-  return { kind: 'session', session, ageMs, text };
+  return { kind: 'session', session, ageMs: lastsMs - leftMs, text };
 };
 
 /** Reads the value through the command connection, without tracking. */

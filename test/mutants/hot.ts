@@ -188,14 +188,6 @@ export const hotMutants: readonly Mutant[] = [
     why: 'nodes would take votes for unflushed that are in SQL',
   },
   {
-    name: 'a hot store of another number of shards is used',
-    file: 'storage/shards.ts',
-    find: `  if (other !== undefined) throw new Error(describeOtherCount(count, other));\n`,
-    replace: '',
-    killers: ['test/storage/shards.test.ts'],
-    why: 'every entity would begin at the numbers in SQL, under other keys (I14)',
-  },
-  {
     name: 'a change shows before its record is synced',
     file: 'storage/hot/lmdb/store.ts',
     find: `  writer.addedBytes += await appendOrEnd(`,
@@ -298,14 +290,6 @@ export const hotMutants: readonly Mutant[] = [
     replace: '',
     killers: [journalTest],
     why: 'an acknowledged record would be gone at the next start (I1)',
-  },
-  {
-    name: 'an older file of the journal has zeros',
-    file: 'storage/hot/lmdb/checkpoint.ts',
-    find: `  await cutZeros(writer.journal);\n`,
-    replace: '',
-    killers: [durabilityTest],
-    why: 'the version before would tell of damage where there is none',
   },
   {
     name: 'a record follows half of another',

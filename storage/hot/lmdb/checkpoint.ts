@@ -10,7 +10,7 @@ import type { Database } from 'lmdb';
 import type { EntityAddress, Shard } from '../../../engine/ids.ts';
 import { type Note, toNote } from '../../../engine/tools/notes.ts';
 import { packSlot, packVisitor } from './codec.ts';
-import { beginFile, cutZeros } from './journal.ts';
+import { beginFile } from './journal.ts';
 import { removeApplied } from './journal-files.ts';
 import { toDirtyKey, toDuePartsKey, toSlotKey } from './keys.ts';
 import { toIndexed } from './pending.ts';
@@ -215,7 +215,6 @@ const writePending = async (writer: Writer): Promise<void> => {
  */
 const beginCheckpoint = async (writer: Writer): Promise<{ readonly written: Promise<void> }> => {
   if (countPendingBytes(writer) === 0) return { written: Promise.resolve() };
-  await cutZeros(writer.journal);
   return { written: writePending(writer) };
 };
 

@@ -175,20 +175,6 @@ export const addRecord = async (
   return length;
 };
 
-/**
- * Cuts the zeros off before a further file follows, because earlier versions take zeros in an older file for
- * half a record. Never rejects, because this version reads zeros as the end. Call while no append runs.
- */
-export const cutZeros = async (journal: Journal): Promise<void> => {
-  await journal.filling;
-  if (journal.zerosEnd <= journal.bytes) return;
-  await changeFile(journal, async (handle) => {
-    await handle.truncate(journal.bytes);
-    await handle.datasync();
-    journal.zerosEnd = 0;
-  });
-};
-
 /** Begins a new file, unless this one is empty. Call while no append runs. Throws a `StorageError`. */
 export const beginFile = (journal: Journal): void => {
   try {

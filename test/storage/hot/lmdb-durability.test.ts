@@ -237,13 +237,6 @@ const copyMoment = (path: string): string | null => {
   return copied?.equals(now as Buffer) ? copy : null;
 };
 
-/** The journal's files but the newest. */
-const listOlder = (path: string): Buffer[] => {
-  const firsts = readdirSync(join(path, 'journal')).map((name) => Number.parseInt(name, 10));
-  const older = firsts.sort((left, right) => left - right).slice(0, -1);
-  return older.map((first) => readFileSync(join(path, 'journal', `${first}.log`)));
-};
-
 test('a process killed at any step of a checkpoint loses nothing', async () => {
   const path = makeFolder('rollcall-lmdb-');
   const store = await openPublished({ path });
@@ -264,10 +257,6 @@ test('a process killed at any step of a checkpoint loses nothing', async () => {
   await store.close();
 
   assert.ok(copies.length > 5, `${copies.length} copies`);
-  assert.ok(
-    copies.every((copy) => listOlder(copy).every((file) => file.at(-1) !== 0)),
-    'an older file has no zeros, which versions without them take for half a record',
-  );
   for (const copy of copies) {
     const opened = await openLmdbStore({ path: copy, clock });
     const state = await readBot(opened);

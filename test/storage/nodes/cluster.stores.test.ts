@@ -43,7 +43,7 @@ test('sessions are mirrored on all primaries, and revokes reach the other node',
 });
 
 test('heartbeats and rate limits work on a Cluster', async () => {
-  const facts = { library: 'v1', adminUrl: '' };
+  const facts = { library: 'v1', adminUrl: '', version: '1', figures: {}, reachesSql: true };
   const beats = createHeartbeats({ commands: one.signals.commands, name: 'n1', readFacts: () => facts });
 
   assert.equal(await beats.sendHeartbeat(), [{ ...facts, name: 'n1' }]);

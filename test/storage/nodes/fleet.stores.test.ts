@@ -72,7 +72,7 @@ test('a lost connection is reported once, and restored automatically', async () 
 });
 
 test('active nodes see each other and their versions; stopped or silent nodes are removed', async () => {
-  const facts = { library: 'v1', adminUrl: 'http://a' };
+  const facts = { library: 'v1', adminUrl: 'http://a', version: '1', figures: {}, reachesSql: true };
   const first = createHeartbeats({ commands: one.commands, name: 'first', readFacts: () => facts });
   const second = createHeartbeats({
     commands: other.commands,
@@ -96,7 +96,7 @@ test('active nodes see each other and their versions; stopped or silent nodes ar
 
 test('a node that does not reach SQL leaves its shards to the others, while one of them does', async () => {
   let reachesSql = true;
-  const facts = { library: '', adminUrl: 'http://a' };
+  const facts = { library: '', adminUrl: 'http://a', version: '1', figures: {}, reachesSql: true };
   const cutOff = createHeartbeats({
     commands: one.commands,
     name: 'cut off',
