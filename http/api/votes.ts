@@ -34,7 +34,7 @@ import {
 } from './shared/common.ts';
 import { parsePage, toTarget } from './shared/convert.ts';
 import { buildObject, describe, describeObject } from './shared/example.ts';
-import type { SentProof } from './shared/vote-proof.ts';
+import { checkProof, type SentProof } from './shared/vote-proof.ts';
 
 export const TargetVotesParams = buildTargetParams(entityKinds);
 
@@ -116,6 +116,7 @@ export const voteRoutes = defineRoutes('Votes', [
     query: VoteQuery,
     replies: { 204: null },
     proven: true,
+    check: checkProof,
     errors: [
       'vote_banned',
       'entity_vote_banned',

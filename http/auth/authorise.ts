@@ -43,8 +43,12 @@ const takeClaimedKind = (token: PresentedToken, claim: TokenKind | null): void =
   token.claimedKind = claim;
 };
 
-/** Adds one header's value. Throws when it contradicts an earlier header. */
+const ascii = /^[\t -~]*$/;
+
+/** Adds one header's value. Throws when it contradicts an earlier header, or has a byte that no token has. */
 const takeToken = (presented: PresentedToken, value: string, headerKind: TokenKind | null): void => {
+  // First: `trim` removes blanks beyond ASCII, too.
+  if (!ascii.test(value)) throw new DomainError('token_invalid', malformedTokenMessage);
   const text = value.trim();
   const space = text.indexOf(' ');
   const wordKind = space === -1 ? null : findKindWord(text.slice(0, space));
@@ -55,7 +59,7 @@ const takeToken = (presented: PresentedToken, value: string, headerKind: TokenKi
   takeClaimedKind(presented, wordKind);
 };
 
-/** Returns the one token of a request. Throws `tokens_disagree` or `token_kind_unsupported`. */
+/** Returns the one token of a request. Throws a 401. */
 export const parseTokenHeaders = (headers: RequestHeaders): PresentedToken => {
   const token: PresentedToken = { token: '', claimedKind: null };
   if (headers.authRepeated) throw createTokensDisagreeError();

@@ -222,7 +222,12 @@ const toInit = (
   const headers = new Headers();
   if (token !== undefined) headers.set('authorization', token);
   if (body !== undefined) headers.set('content-type', 'application/json');
-  if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey);
+  if (idempotencyKey !== undefined) {
+    // A server may drop other characters at the ends: two keys would become one.
+    if (!/^[!-~]([ -~]*[!-~])?$/.test(idempotencyKey))
+      throw new TypeError('The idempotencyKey must be ASCII, without blanks at its ends.');
+    headers.set('idempotency-key', idempotencyKey);
+  }
   return {
     method,
     headers,
@@ -271,8 +276,8 @@ const sendCounts = (
 export const createClient = (options: ClientOptions): Client => {
   const { url, token, attemptsMax = 5 } = options;
   checkUrl(url);
-  // `fetch` would refuse it, too, with a message that shows it.
-  if (token !== undefined && !/^[!-~]*$/.test(token.trim()))
+  // `fetch` would refuse some of it, too, with a message that shows it.
+  if (token !== undefined && (/[^\t\n\r -~]/.test(token) || !/^[!-~]*$/.test(token.trim())))
     throw new TypeError('The token has a blank, a line break or another character that no token has.');
   const send = options.fetch ?? ((address: string, init: RequestInit) => fetch(address, init));
 

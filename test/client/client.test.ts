@@ -60,7 +60,7 @@ test('its types are those of docs/openapi.json (npm run document writes them)', 
 });
 
 test('a token with a line break is refused with words that do not show it', async () => {
-  for (const wrong of ['Secr3t\nsecond', 'Secr3t second', 'Secr3t\u2028x'])
+  for (const wrong of ['Secr3t\nsecond', 'Secr3t second', 'Secr3té', '\u00a0Secr3t', 'Secr3t\u2028'])
     assert.throws(
       () => library.createClient({ url, token: wrong }),
       (error: Error) => /^The token has a blank/.test(error.message) && !error.message.includes('Secr3t'),

@@ -125,7 +125,19 @@ test('a creation with a key is sent again with the same key', async () => {
 test('what is no JSON, a wrong key and an address without a scheme are refused at once', async () => {
   requests = [];
   const { autopost, createClient, follow } = library;
-  for (const given of [{ body: { servers: 1n } }, { body: {}, idempotencyKey: '鍵' }]) {
+  // A server may drop what stands at the ends: several keys would be one.
+  const wrongKeys = [
+    'order-ä',
+    'ä',
+    'or\u00e4der',
+    'order\u00a0',
+    ' order',
+    'order ',
+    '',
+    'a\nb',
+    'a\tb',
+  ].map((idempotencyKey) => ({ body: {}, idempotencyKey }));
+  for (const given of [{ body: { servers: 1n } }, { body: {}, idempotencyKey: '鍵' }, ...wrongKeys]) {
     const failure = await createClient({ url })
       .request(...post, given)
       .catch((error) => error);

@@ -34,6 +34,8 @@ interface Backend {
 interface BackendReply {
   readonly node: string;
   readonly forwardedFor: string;
+  /** Headers that must be ASCII: a token, a key, a proof. */
+  readonly ascii: readonly (string | null)[];
 }
 
 const folder = makeFolder('rollcall-haproxy-');
@@ -58,7 +60,8 @@ const isAccepted = (host: string): boolean => {
 const openBackend = async (name: string): Promise<Record<string, string>> => {
   const server = createServer((request, response) => {
     const forwardedFor = String(request.headers['x-forwarded-for'] ?? '');
-    response.end(JSON.stringify({ node: name, forwardedFor }));
+    const { authorization, 'idempotency-key': key, 'x-vote-proof': proof } = request.headers;
+    response.end(JSON.stringify({ node: name, forwardedFor, ascii: [authorization, key, proof] }));
   });
   // A WebSocket without messages, as far as a proxy can tell: it returns what it gets.
   server.on('upgrade', (_request, socket) => {
@@ -200,6 +203,21 @@ test('lists, bare paths and invalid tokens are served as well', async () => {
   for (const kind of tokenKinds) {
     const token = formatToken({ kind, id: '1' }, randomBytes(32));
     assert.ok(await findNode('/bots/stats', { [`${kind}-auth`]: token }, 'POST'));
+  }
+});
+
+test('bytes above 0x7F in headers that must be ASCII reach a node where it sees them', async () => {
+  const mark = Buffer.from('(é)').toString('latin1');
+  for (const byte of ['\xe4', '\xc3\xa4', '\xa0', '\xff']) {
+    for (const odd of [`${byte}a`, `a${byte}a`, `a${byte}`, byte]) {
+      for (const name of ['Authorization', 'user-auth', 'Bot-Auth', 'server-auth', 'team-auth'])
+        assert.equal((await ask('/bots/1', { [name]: odd })).ascii, [mark, null, null], name);
+      const { ascii } = await ask('/feed', { 'idempotency-key': odd, 'X-Vote-Proof': odd });
+      assert.equal(ascii, [null, mark, mark]);
+    }
+    const headers = { authorization: 'a b', 'idempotency-key': '"c d"', 'x-vote-proof': '~!' };
+    const { ascii } = await ask('/bots/1', { ...headers, 'user-agent': `M${byte}ller`, 'x-auth': byte });
+    assert.equal(ascii, ['a b', '"c d"', '~!']);
   }
 });
 

@@ -110,6 +110,38 @@ test('stats, votes and reads reach the node and are counted', async () => {
   assert.is(again.status, 304);
 });
 
+test('bytes above 0x7F are refused in headers that must be ASCII, also at the ends', async () => {
+  const { bot, user } = world.demo;
+  const send = async (path: string, init: RequestInit) => {
+    const reply = await fetch(`${url}${path}`, init);
+    if (reply.status < 400) return String(reply.status);
+    const { context } = (await reply.json()) as { context: object };
+    return `${reply.status} ${Object.keys(context)}`;
+  };
+  const post = (headers: Record<string, string>) =>
+    send('/bots/stats', { method: 'POST', headers, body: '{"servers":1}' });
+  const create = (key: string) => {
+    const headers = { 'User-Auth': user.token, 'Idempotency-Key': key };
+    return send('/teams', { method: 'POST', headers, body: '{"name":"Behind nginx"}' });
+  };
+  const vote = (proof: string) => {
+    const headers = { 'User-Auth': user.token, 'X-Vote-Proof': proof };
+    return send(`/users/${user.id}/bots/${bot.id}/votes?upvote=true`, { method: 'PUT', headers });
+  };
+  for (const byte of ['\xe4', '\xc3\xa4', '\xa0', '\xff']) {
+    for (const odd of [`${byte}a`, `a${byte}a`, `a${byte}`, byte]) {
+      assert.is(await create(odd), '400 Idempotency-Key,code,request_id');
+      assert.is(await vote(odd), '400 X-Vote-Proof,code,request_id');
+    }
+    for (const header of ['Authorization', 'Bot-Auth', 'User-Auth', 'Server-Auth', 'Team-Auth']) {
+      assert.match(await post({ [header]: `${bot.token}${byte}` }), /^401 /, header);
+      assert.is(await send(`/bots/${bot.id}`, { headers: { [header]: `${bot.token}${byte}` } }), '200');
+    }
+    assert.is(await post({ 'Bot-Auth': bot.token, 'User-Agent': `M${byte}ller`, 'X-Other': byte }), '200');
+  }
+  assert.is(await create('order-7'), '201');
+});
+
 test('without the setting for HTTP/1.1 every answer is 505', async () => {
   const port = await findFreePort();
   const plain = await startNginx({

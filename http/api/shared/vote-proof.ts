@@ -9,7 +9,7 @@ import type { Clock } from '../../../engine/ports.ts';
 import { createTwoGenerationCache } from '../../../engine/tools/two-generation-cache.ts';
 import { createLimit } from '../../limits/limiter.ts';
 import type { ProofProvider, ProofVerifier } from '../../outbound/vote-proof.ts';
-import { createUnavailableError } from '../../response/errors.ts';
+import { createUnavailableError, createValidationError } from '../../response/errors.ts';
 
 /** What a voter sends. */
 export interface SentProof {
@@ -34,9 +34,16 @@ const provenMs = 24 * 3_600_000;
 const accountsMax = 50_000;
 /** Proofs of an account that are passed on to the verifier. */
 const attempts = { requests: 10, seconds: 60, burst: 10 };
+const ascii = /^[\0-\x7f]*$/;
 const tokenShape = /^[!-~]{1,4096}$/;
 const overloadMessage = 'Too many proofs of a human are being checked. Nothing was counted; try again.';
 const awayMessage = 'Proofs of a human cannot be checked at the moment. Nothing was counted; try again.';
+
+/** Throws `validation_failed` for a header with bytes above 0x7F: nobody sees those at its ends. */
+export const checkProof = ({ headers }: { readonly headers: { readonly voteProof: string } }): void => {
+  if (!ascii.test(headers.voteProof))
+    throw createValidationError('header', { 'X-Vote-Proof': 'must be ASCII characters' });
+};
 
 export const createVoteProof = (options: VoteProofOptions) => {
   const { verifier, clock } = options;

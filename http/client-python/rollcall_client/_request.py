@@ -160,11 +160,12 @@ class Client:
     def __init__(self, url: str, token: str | None = None, *, attempts_max: int = 5):
         check_url(url)
         refuse_booleans({"attempts_max": attempts_max})
-        # Without this the standard library refuses it, with a message that shows it.
-        if token is not None and not re.fullmatch(r"[!-~]*", token.strip()):
+        # Without this the standard library refuses some of it, with a message that shows it.
+        token = token.strip(" \t\r\n") if token is not None else None
+        if token is not None and not re.fullmatch(r"[!-~]*", token):
             raise ValueError("The token has a blank, a line break or another character that no token has.")
         self._url = url
-        self._token = token.strip() if token is not None else None
+        self._token = token
         self._attempts_max = attempts_max
 
     def request(
@@ -187,6 +188,9 @@ class Client:
         It sends nothing once `stopped` is set.
         """
         refuse_booleans({"timeout": timeout, **((body or {}) if path.startswith("/bots/stats") else {})})
+        # A server may drop other characters at the ends: two keys would become one.
+        if idempotency_key is not None and not re.fullmatch(r"[!-~]([ -~]*[!-~])?", idempotency_key):
+            raise ValueError("The idempotency key must be ASCII, without blanks at its ends.")
         # Reads, posts of numbers and votes have the same effect when they are sent twice.
         repeatable = (
             idempotency_key is not None

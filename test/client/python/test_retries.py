@@ -56,6 +56,18 @@ class Retries(unittest.TestCase):
             self.assertEqual(self.send([lost], CREATE), (1, code))
         self.assertEqual(self.send([UNKNOWN], VOTE), (2, ""))
 
+    def test_keys_and_tokens_beyond_ascii_are_refused_before_anything_is_sent(self):
+        self.server.begin([])
+        for key in ("order-ä", "ä", "or\u00e4der", "order\u00a0", " order", "order ", "", "a\nb", "a\tb", "鍵"):
+            with self.assertRaises(ValueError):
+                Client(self.server.url).request(*CREATE, body={}, idempotency_key=key)
+        for token in ("Secr3té", "\u00a0Secr3t", "Secr3t\u00a0", "\ufeffSecr3t", "Secr3t\u3000"):
+            with self.assertRaises(ValueError) as raised:
+                Client(self.server.url, token)
+            self.assertNotIn("Secr3t", str(raised.exception))
+        self.assertEqual(len(self.server.requests), 0)
+        Client(self.server.url, "Secr3t\r\n").request(*CREATE, body={}, idempotency_key="an order 7")
+
     def test_so_it_is_when_a_proxy_says_that_it_cannot_reach_the_server(self):
         for status in (504, 522):
             self.assertEqual(self.send([reply(status)], POST), (2, ""))

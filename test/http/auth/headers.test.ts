@@ -55,6 +55,11 @@ const contradictions: readonly [string, readonly string[], string][] = [
   ['two own headers', ['user-auth: abc', 'team-auth: def'], 'tokens_disagree'],
   ['one header twice', ['authorization: abc', 'authorization: def'], 'tokens_disagree'],
   ['one header three times', thrice, 'tokens_disagree'],
+  ['a letter beyond ASCII', ['authorization: Bot abcé'], 'token_invalid'],
+  ['a blank beyond ASCII behind the kind word', ['user-auth: User \u00a0abc'], 'token_invalid'],
+  ['a blank beyond ASCII at the end', ['team-auth: abc\u3000'], 'token_invalid'],
+  ['a byte-order mark', ['authorization: \ufeffabc'], 'token_invalid'],
+  ['a byte that is not UTF-8', ['authorization: abc', 'server-auth: a\ufffdbc'], 'token_invalid'],
   ['a header and another kind word', ['user-auth: Bot abc'], 'token_kind_unsupported'],
   ['two headers of two kinds', ['user-auth: abc', 'bot-auth: abc'], 'token_kind_unsupported'],
 ];
