@@ -8,6 +8,7 @@
  *   npm test -- --help         prints this
  *   npm run check              only the checks; `-- --size` prints how large the project is instead
  *   npm run test:stores        what starts servers or nodes
+ *   npm run test:faults -- hostile   all hostile suites, of any group; ends with their count of 500 replies
  *   npm run test:faults        the fault cases, with long limits: first those of HTTP, one by one, because
  *                              they measure time; then the others, the longest first. `-- --seeds N` runs
  *                              each with N seeds
@@ -20,6 +21,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { parseOptions } from '../ops/cli/options.ts';
 import { shareCache, useMemoryFolder } from './runner/cache.ts';
 import { createDisplay } from './runner/display.ts';
+import { countReplies, hostileWord, isHostile } from './runner/hostile.ts';
 import { findGroups, type TestGroup } from './runner/test-groups.ts';
 import { endRunning, type Outcome } from './runner/test-process.ts';
 import { createWorker } from './runner/worker.ts';
@@ -51,24 +53,35 @@ interface Tally {
   passed: number;
   failed: number;
   readonly skipped: string[];
+  readonly replies: { all: number; of500: number };
   readonly failures: Failure[];
 }
 
 const main = async (): Promise<void> => {
   const { groups, checks, filters } = readPlan();
-  const tally: Tally = { passed: 0, failed: 0, skipped: [], failures: [] };
+  const replies = { all: 0, of500: 0 };
+  const tally: Tally = { passed: 0, failed: 0, skipped: [], replies, failures: [] };
   stopOnSignals();
   if (!groups.includes('faults')) useMemoryFolder();
   shareCache();
   const files = globSync('test/**/*.{test,fault}.ts')
-    .filter((file) => findGroups(file).some((group) => groups.includes(group)))
-    .filter((file) => filters.length === 0 || filters.some((filter) => file.includes(filter)))
+    .filter((file) => isChosen(file, groups, filters))
     .sort();
   if (groups.length > 0 && files.length === 0)
     fail(tally, 'no test file', `None matches ${filters.join(' ')}.`);
   const checked = checks ? runChecks(tally) : Promise.resolve();
   await Promise.all([checked, runFiles(files, groups, { tally, checked })]);
+  if (isCounted(groups, filters)) reportReplies(tally);
   report(tally);
+};
+
+const isCounted = (groups: readonly TestGroup[], filters: readonly string[]): boolean =>
+  groups.includes('faults') && filters.includes(hostileWord);
+
+const isChosen = (file: string, groups: readonly TestGroup[], filters: readonly string[]): boolean => {
+  if (isCounted(groups, filters) && isHostile(file)) return true;
+  const isOfGroup = findGroups(file).some((group) => groups.includes(group));
+  return isOfGroup && (filters.length === 0 || filters.some((filter) => file.includes(filter)));
 };
 
 /** Reads the command line; the tests learn their group and number of seeds from the environment. */
@@ -94,6 +107,7 @@ const readPlan = (): Plan => {
   const both = group === 'loop' && filters.length > 0;
   process.env.TEST_GROUP = both ? 'stores' : group;
   process.env.TEST_SEEDS = values.seeds;
+  if (isCounted([group], filters)) process.env.COUNT_REPLIES = '1';
   if (values.reversed) process.env.TEST_ORDER = 'reversed';
   if (values.check) return { groups: [], checks: true, filters };
   return { groups: both ? ['loop', 'stores'] : [group], checks: group === 'loop' && !both, filters };
@@ -184,10 +198,19 @@ const count = (outcome: Outcome, tally: Tally): void => {
   // A test that needs a program, or a right, that this system does not have says so and ends.
   const skipped = output.match(/^skipped: .*$/gm) ?? [];
   tally.skipped.push(...skipped);
+  const { all, of500 } = countReplies(output);
+  tally.replies.all += all;
+  tally.replies.of500 += of500;
   tally.passed += Math.max(0, (counts?.passed ?? 0) - skipped.length);
   tally.failed += failures;
   if (failures === 0) return;
   tally.failures.push({ title: file, words: wordsOf(outcome) });
+};
+
+const reportReplies = (tally: Tally): void => {
+  const { all, of500 } = tally.replies;
+  console.log(`\nhostile: 500 replies: ${of500} of ${all}`);
+  if (of500 > 0) fail(tally, 'replies of 500', `${of500}; the log of each node has their causes.`);
 };
 
 const report = ({ passed, failed, skipped, failures }: Tally): void => {

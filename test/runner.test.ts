@@ -3,11 +3,12 @@
  * a process behind.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { countReplies, hostilePaths, isHostile } from './runner/hostile.ts';
 import { type Outcome, runFile, startTestProcess } from './runner/test-process.ts';
 
 const test = suite('runner');
@@ -220,6 +221,18 @@ test('--help prints what the runner can do', () => {
 
   assert.is(status, 0);
   assert.match(stdout, 'npm run test:faults');
+});
+
+test('the word `hostile` selects every suite of hostile clients, and their replies are added', () => {
+  const files = globSync('test/**/*.{test,fault}.ts').filter(isHostile);
+  const named = [...hostilePaths, 'test/faults/cases/http-hostile-clients.fault.ts'];
+  const missing = named.filter((path) => !files.some((file) => file.startsWith(path)));
+  assert.equal(missing, []);
+
+  const [one, other] = ['"all":7,"of500":0', '"all":5,"of500":2'].map(
+    (counts) => `figures: {"name":"replies",${counts}}\n`,
+  );
+  assert.equal(countReplies(`a\n${one}b\n${other}`), { all: 12, of500: 2 });
 });
 
 test.run();

@@ -14,6 +14,7 @@ import { createFacade, type Facade, type FacadeOptions } from '../../http/facade
 import { defaultLimits } from '../../http/limits/limiter.ts';
 import { systemClock } from '../../ops/clock.ts';
 import type { SessionOfToken } from '../../storage/catalogue/people/sessions.ts';
+import { countReply, printReplies } from '../support/reply-count.ts';
 import { plainSite } from './plain-site.ts';
 import { type Seen, sampleRows } from './sample-routes.ts';
 import { silentLogger } from './silent-logger.ts';
@@ -64,6 +65,13 @@ const mint = (kind: TokenKind, id: string, rest: Partial<SessionOfToken>) => {
   return { token, record };
 };
 
+const metersOf = (answered: World['answered']): FacadeOptions['meters'] => ({
+  recordAnswer: (index, status) => {
+    answered.push({ index, status });
+    countReply(status);
+  },
+});
+
 /** Opens a world on a free port. */
 export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<World> => {
   const sessions = new Map<string, SessionOfToken>();
@@ -91,7 +99,7 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
     routes: sampleRows(seen, barrier),
     sessions: cache,
     permissions,
-    meters: { recordAnswer: (index, status) => answered.push({ index, status }) },
+    meters: metersOf(answered),
     logger: { ...silentLogger, error: (line: unknown) => logged.push(line) },
     limits: defaultLimits,
     trustedProxies: [],
@@ -119,7 +127,7 @@ export const openWorld = async (options: Partial<FacadeOptions> = {}): Promise<W
     break: (error) => {
       for (const request of waiting.splice(0)) request.reject(error);
     },
-    close: () => facade.drain(1_000),
+    close: () => facade.drain(1_000).then(printReplies),
   };
 };
 

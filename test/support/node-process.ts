@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DemoFile } from '../../ops/demo/demo.ts';
 import { findDatabase } from './alone.ts';
+import { printRepliesOf } from './reply-count.ts';
 import { sameEveryDay } from './rules.ts';
 
 export const mainProgram = fileURLToPath(new URL('../../ops/main.ts', import.meta.url));
@@ -100,7 +101,14 @@ export const spawnNode = (options: NodeOptions): NodeProcess => {
       child.stderr.destroy();
     },
     kill: () => end('SIGKILL'),
-    stop: () => end('SIGTERM'),
+    stop: async () => {
+      if (child.exitCode === null)
+        await ready.then(
+          ({ adminUrl }) => printRepliesOf(adminUrl),
+          () => {},
+        );
+      return end('SIGTERM');
+    },
   };
 };
 

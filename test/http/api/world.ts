@@ -42,6 +42,7 @@ import { connectSql, type Sql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { findDatabase, makeDatabase } from '../../support/alone.ts';
 import { makeFolder } from '../../support/folder.ts';
+import { countReply, printReplies } from '../../support/reply-count.ts';
 import { usualRules } from '../../support/rules.ts';
 import { openMigratedSql } from '../../support/sql-template.ts';
 import { plainSite } from '../plain-site.ts';
@@ -225,7 +226,7 @@ const createFacadeOf = (app: App, sessions: SessionCache, options: WorldOptions)
     routes: options.routes ?? routes,
     sessions,
     permissions: app.catalogue,
-    meters: { recordAnswer: silent },
+    meters: { recordAnswer: (_, status) => countReply(status) },
     logger: options.logger ?? { ...silentLogger, error: printFailure },
     limits: {
       ...defaultLimits,
@@ -387,6 +388,7 @@ export const openWorld = async (options: WorldOptions = {}): Promise<World> => {
       await parts.facade.drain(1_000);
       await webhooks.close(1_000);
       await engine.drain(clock.monotonicMs() + 2_000);
+      printReplies();
       await parts.closeStores();
       rmSync(parts.folder, { recursive: true, force: true });
     },

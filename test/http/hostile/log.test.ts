@@ -6,6 +6,7 @@ import pino from 'pino';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRateLimitedLog, failuresPerSecondMax } from '../../../http/telemetry/rate-limited-log.ts';
+import { forgetReplies } from '../../support/reply-count.ts';
 import { openWorld as openRollcall } from '../api/world.ts';
 import { fuzz } from '../fuzz/run.ts';
 import { ask, openWorld, realClock } from '../world.ts';
@@ -51,6 +52,7 @@ test('one failure is one line, whatever its message and its request contain', as
     assert.not.match(log.text(), token);
     assert.not.match(log.text(), 'yyyy');
   } finally {
+    forgetReplies();
     await world.close();
   }
 });
@@ -73,6 +75,7 @@ test('a flood of failures is a few lines', async () => {
     const failures = log.listFailures().length;
     assert.ok(failures >= 1 && failures <= failuresPerSecondMax * seconds);
   } finally {
+    forgetReplies();
     await world.close();
   }
 });
