@@ -7,7 +7,9 @@
  * and commands.ts is the connection for Redis commands. Opening never waits for Redis: until the first
  * heartbeat message arrives, the node uses no cached session.
  */
+
 import type { Engine } from '../engine/engine.ts';
+import type { Note } from '../engine/tools/notes.ts';
 import { createSessionCache, type SessionCache } from '../http/auth/sessions.ts';
 import type { SharedRates } from '../http/limits/limiter.ts';
 import { type NodeFigures, type NodeStatus, noFigures } from '../http/telemetry/node-status.ts';
@@ -56,6 +58,7 @@ export interface ClusterContext {
   join(node: JoiningNode): void;
   /** The live nodes as of their last heartbeats; before `join`, none. */
   listNodes(): readonly NodeStatus[];
+  listNotes(): readonly Note[];
   /** Deletes the heartbeat and closes the connections. Never rejects. Idempotent. */
   close(): Promise<void>;
 }
@@ -91,6 +94,7 @@ const openLocal = (stores: Stores, { checkRules }: ClusterContextConfig): Cluste
       nodes = () => [{ node: name, version, figures: readFigures() }];
     },
     listNodes: () => nodes(),
+    listNotes: () => [],
     close: async () => {},
   };
 };
@@ -152,10 +156,9 @@ const openShared = async (
     onError: (error) => onWarning('the pub/sub connection to Redis failed', error),
   });
   const localCatalogue = createCatalogue(stores.requestSql, { checkRules: config.checkRules });
-  const { notices } = localCatalogue;
   const mirror = mirrorSessions({
     pubsub,
-    notices,
+    notices: localCatalogue.notices,
     sql: stores.requestSql,
     sessions: localCatalogue.sessions,
     entriesMax: sessionsCachedMax,
@@ -171,7 +174,7 @@ const openShared = async (
     isTrusted: pubsub.isConnected,
     isCacheable: mirror.isCacheable,
     getReadMs: mirror.getReadMs,
-    notices,
+    notices: localCatalogue.notices,
   });
   mirror.invalidateCache(sessions);
   const catalogue = shareCatalogue(localCatalogue, { pubsub, sessions: mirror, onWarning });
@@ -182,6 +185,7 @@ const openShared = async (
     sessions,
     createRates: (hashKey) => createRates(pubsub.commands, hashKey),
     runs: pubsub.runs,
+    listNotes: pubsub.listNotes,
     listNodes: () => (joined?.listNodes() ?? []).map(toNodeStatus),
     join: (node) => {
       const readFacts = (): NodeFacts => readNodeFacts(stores, node);

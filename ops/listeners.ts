@@ -48,7 +48,8 @@ export const createListeners = (config: Config, parts: ListenersParts) => {
   const { stores, metrics, logger, loss, figures, node, version, webhooks, operatorToken } = parts;
   const expected = toAddresses(config, config.port, config.adminPort);
   const state = { draining: false, demo: null as DemoFile | null, url: expected.url };
-  const listWarnings = () => [stores.listWarnings(), parts.watches.listNotes(), webhooks.listNotes()].flat();
+  const listWarnings = () =>
+    [stores.listWarnings(), parts.watches.listNotes(), webhooks.listNotes(), listFurther(parts)].flat();
   const isDraining = (): boolean => state.draining || loss.reason !== '';
   const app = createApp(parts.clusterContext, config, { ...parts, listWarnings, isDraining });
   const [findDemo, readUrl] = [() => state.demo, () => state.url];
@@ -76,6 +77,13 @@ export const createListeners = (config: Config, parts: ListenersParts) => {
     return { url, adminUrl, demo: state.demo };
   };
   return { state, facade, admin, listNotes, open };
+};
+
+/** Notes of work that needs both stores, without those that only follow from the absence of one. */
+const listFurther = ({ engine, stores, metrics, clusterContext }: ListenersParts): readonly Note[] => {
+  const notes = [...clusterContext.listNotes(), ...metrics.counts.notes.list()];
+  const isUp = engine.readHealth().hotStoreUp && stores.isSqlUp();
+  return isUp ? notes : notes.filter((note) => !/^(job|pubsub)_fails:/.test(note));
 };
 
 /** The node's health for its metrics; the same as `/readyz` says. */

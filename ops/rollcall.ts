@@ -31,7 +31,6 @@ import { getOrCreateSecret, openMembership } from '../storage/nodes/membership.t
 import type { KeyHasher } from '../storage/nodes/rates.ts';
 import type { Stores } from '../storage/open.ts';
 import { prepareStores } from '../storage/prepare.ts';
-import { buildSearchIndexes } from '../storage/sql/search-indexes.ts';
 import { startInterval } from '../storage/timers.ts';
 import { listRouteNames } from './app.ts';
 import { systemClock } from './clock.ts';
@@ -205,7 +204,7 @@ const followFleet = (
     refreshWebhooks: parts.webhooks.refresh,
   });
 
-/** Starts the scheduled jobs, and the search indexes that are missing. */
+/** Starts the scheduled jobs. */
 const startJobs = (parts: StartContext & Fleet & Services & Counting, config: Config): Schedule => {
   const { metrics, logger } = parts;
   const log = createRepeatedLog(logger.error.bind(logger), systemClock);
@@ -226,9 +225,6 @@ const startJobs = (parts: StartContext & Fleet & Services & Counting, config: Co
     onSuccess: (job, ms) => logger.info({ job, ms: Math.round(ms) }, 'job done'),
   });
   jobs.start();
-  buildSearchIndexes(catalogue.sql).catch((error: Error) =>
-    log('an index was not built', { error: error.message }),
-  );
   return jobs;
 };
 

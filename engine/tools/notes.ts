@@ -14,6 +14,7 @@
 export const noteSeverities = {
   adjustments_wait: 'ticket',
   clock_wrong: 'page',
+  dead_letters: 'ticket',
   descriptors_used_up: 'page',
   disk_full: 'page',
   flush_fails: 'ticket',
@@ -21,10 +22,15 @@ export const noteSeverities = {
   hot_store_damaged: 'page',
   hot_store_fails: 'page',
   hot_store_tables: 'ticket',
+  job_fails: 'ticket',
+  pubsub_fails: 'ticket',
+  push_refused: 'ticket',
   redis_may_evict: 'page',
   redis_policy: 'none',
   redis_slot_moving: 'page',
   redis_weak: 'none',
+  search_off: 'ticket',
+  service_fails: 'ticket',
   sql_away: 'page',
   sql_commits_wait: 'page',
   sql_connections: 'page',
@@ -34,6 +40,7 @@ export const noteSeverities = {
   sql_weak: 'none',
   votes_paused: 'page',
   webhook_backlog: 'ticket',
+  webhook_secrets: 'ticket',
 } as const satisfies Record<string, 'page' | 'ticket' | 'none'>;
 
 export type NoteName = keyof typeof noteSeverities;

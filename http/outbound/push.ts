@@ -46,12 +46,12 @@ export interface PushDelivery extends PushTarget {
  * - `delivered`: the push service has accepted it;
  * - `gone`: the subscription has ended (404, 410);
  * - `retry`: it may work later; `afterMs` is the wait that the service requested, 0 for none;
- * - `rejected`: it never will work. `reason` is for the log.
+ * - `rejected`: it never will work. `reason` is for the log; `isAnswer` tells that the service has said so.
  */
 export type PushOutcome =
   | { readonly kind: 'delivered' | 'gone' }
   | { readonly kind: 'retry'; readonly afterMs: number; readonly reason: string }
-  | { readonly kind: 'rejected'; readonly reason: string };
+  | { readonly kind: 'rejected'; readonly reason: string; readonly isAnswer: boolean };
 
 const timeLimitMsDefault = 5_000;
 /** Limit for looking up an endpoint's host. Below a request's deadline, because a handler waits for it. */
@@ -82,9 +82,10 @@ const send = async (
   sender: WebhookSender,
 ): Promise<PushOutcome> => {
   const fault = findAddressFault(delivery.endpoint, options.reach);
-  if (fault !== null) return { kind: 'rejected', reason: `the endpoint ${fault}` };
+  if (fault !== null) return { kind: 'rejected', reason: `the endpoint ${fault}`, isAnswer: false };
   const details = await encrypt(options, delivery);
-  if (details === null) return { kind: 'rejected', reason: 'the keys of the subscription are unusable' };
+  if (details === null)
+    return { kind: 'rejected', reason: 'the keys of the subscription are unusable', isAnswer: false };
   const connection = sender.open(delivery.endpoint);
   const { signal } = delivery;
   signal?.addEventListener('abort', connection.close, { once: true });
@@ -128,5 +129,7 @@ const toPushOutcome = ({ status, error, detail, retryAfterMs = 0 }: WebhookAnswe
   if (status === 404 || status === 410) return { kind: 'gone' };
   const reason = status === 0 ? detail : `the push service answered ${status}`;
   const isRefused = status === 0 ? error === 'address_refused' : status !== 429 && status < 500;
-  return isRefused ? { kind: 'rejected', reason } : { kind: 'retry', afterMs: retryAfterMs, reason };
+  return isRefused
+    ? { kind: 'rejected', reason, isAnswer: status !== 0 && status !== 413 }
+    : { kind: 'retry', afterMs: retryAfterMs, reason };
 };

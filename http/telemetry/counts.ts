@@ -9,6 +9,7 @@ import type { PartsSwitch } from '../../engine/entity/items.ts';
 import type { StorageReason } from '../../engine/errors.ts';
 import { type EntityKind, entityKinds } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/ports.ts';
+import { createNoteBook } from '../../engine/tools/note-book.ts';
 
 /** What became of a vote. `unproved`: no proof of a human; `failed`: a store did not answer, or refused. */
 export type VoteResult =
@@ -84,7 +85,7 @@ export const createFeedCounts = () => ({
 });
 export type FeedCounts = ReturnType<typeof createFeedCounts>;
 
-export const createCounts = () => ({
+export const createCounts = (nowMs: () => number = () => performance.now()) => ({
   /** Answered requests. */
   requests: 0,
   commits: { calls: 0, items: 0, milliseconds: 0 },
@@ -118,6 +119,8 @@ export const createCounts = () => ({
   redeemedCents: 0,
   loggedVotes: 0,
   jobFailures: {} as Record<string, number>,
+  /** What work has met that an operator has to do something about. */
+  notes: createNoteBook(nowMs),
   /** Unix time in seconds, by job. */
   jobSuccesses: {} as Record<string, number>,
   unnumberedVotes: 0,
@@ -201,12 +204,26 @@ export const createEngineMeters = (counts: NodeCounts, observe: Observe): Engine
   recordPartsSwitch: (reason) => increase(counts.partsSwitches, reason),
 });
 
+/** A run that failed is repeated within two minutes, by any node: what none repeats is over. */
+const jobHoldMs = 300_000;
+/** A job that fails once, as while a store starts again, needs nobody. */
+const jobDelayMs = 120_000;
+const pushHoldMs = 86_400_000;
+const searchOff =
+  '/search is 503: its index is being built, or the role of DATABASE_URL may not create the extension ' +
+  'pg_trgm: run CREATE EXTENSION pg_trgm there as a superuser; the index follows within two minutes';
+
 export const createJobMeters = (counts: NodeCounts, observe: Observe) => ({
   recordSuccess: (job: string, milliseconds: number): void => {
     observe('rollcall_job_duration_seconds', milliseconds / 1_000, job);
     counts.jobSuccesses[job] = (performance.timeOrigin + performance.now()) / 1_000;
+    counts.notes.end('job_fails', job);
   },
-  recordFailure: (job: string): void => increase(counts.jobFailures, job),
+  recordFailure: (job: string, error: Error): void => {
+    increase(counts.jobFailures, job);
+    const text = `the job ${job} fails: ${error.message}`;
+    counts.notes.meet('job_fails', job, { text, holdMs: jobHoldMs, delayMs: jobDelayMs });
+  },
   /** Shows these jobs with 0 failures. */
   declareJobs: (jobs: readonly string[]): void => {
     for (const job of jobs) counts.jobFailures[job] ??= 0;
@@ -215,6 +232,29 @@ export const createJobMeters = (counts: NodeCounts, observe: Observe) => ({
   recordUnnumberedVotes: createSetter(counts, 'unnumberedVotes'),
   /** One attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
   recordPush: (outcome: keyof NodeCounts['pushes']): void => increase(counts.pushes, outcome),
+  /** What a push service answered: `''` when it took the message, else why it never will. */
+  recordPushAnswer: (host: string, refusal: string): void => {
+    counts.notes.end('push_refused', host);
+    if (refusal === '') return;
+    const text =
+      `${host} refuses push messages (${refusal}), which are abandoned: set PUSH_CONTACT to a mailto: ` +
+      'or https: address that reaches you';
+    counts.notes.meet('push_refused', host, { text, holdMs: pushHoldMs });
+  },
+  /** How many rows that SQL has refused wait for the operator. */
+  recordDeadLetters: (waiting: number): void => {
+    counts.notes.end('dead_letters');
+    if (waiting === 0) return;
+    const text =
+      `${waiting} rows wait that SQL has refused: "rollcall ops dead-letters list" says why; when the ` +
+      'cause is gone, "rollcall ops dead-letters retry" stores them';
+    counts.notes.meet('dead_letters', '', { text, holdMs: jobHoldMs });
+  },
+  /** Whether the search has its index. */
+  recordSearch: (isOn: boolean): void => {
+    if (isOn) counts.notes.end('search_off');
+    else counts.notes.meet('search_off', '', { text: searchOff, holdMs: jobHoldMs });
+  },
 });
 export type JobMeters = ReturnType<typeof createJobMeters>;
 
@@ -230,19 +270,49 @@ export const createHistoryMeters = (counts: NodeCounts, observe: Observe) => ({
 });
 export type HistoryMeters = ReturnType<typeof createHistoryMeters>;
 
+/** Failures in a row. A service that nothing asks any more is not noted for longer than the hold. */
+const failuresNoted = 3;
+const serviceHoldMs = 3_600_000;
+const servicesNoted: Readonly<Record<OutboundService, string>> = {
+  lookup: 'to the look-up of bots failed: check BOT_LOOKUP_URL,',
+  platform: 'to the fallback of the look-up of bots failed: check BOT_LOOKUP_FALLBACK_URL,',
+  login: 'to the login provider failed: check LOGIN_CLIENT_ID, LOGIN_CLIENT_SECRET and its addresses,',
+  proof: 'to the verifier of proofs failed: check PROOF_SECRET and PROOF_VERIFY_URL,',
+};
+
 /** Requests to other services. Cached answers are not counted. */
-export const createOutboundMeters = (counts: NodeCounts, observe: Observe) => ({
+export const createOutboundMeters = (
+  counts: NodeCounts,
+  observe: Observe,
+  streaks = { lookup: 0, platform: 0, login: 0, proof: 0 },
+) => ({
   recordCall: (service: OutboundService, outcome: OutboundOutcome, milliseconds: number): void => {
     counts.outbound[service][outcome] += 1;
+    if (outcome === 'success') streaks[service] = 0;
+    if (outcome === 'success') counts.notes.end('service_fails', service);
+    if (outcome === 'failure' && ++streaks[service] >= failuresNoted) {
+      const text = `the last ${failuresNoted} requests ${servicesNoted[service]} or whether it is down`;
+      counts.notes.meet('service_fails', service, { text, holdMs: serviceHoldMs });
+    }
     if (outcome !== 'rejected')
       observe('rollcall_outbound_request_duration_seconds', milliseconds / 1_000, service);
   },
 });
 export type OutboundMeters = ReturnType<typeof createOutboundMeters>;
 
+/** Longer than the longest pause between two attempts at an endpoint. */
+const secretHoldMs = 7_200_000;
+const secretsNoted =
+  'secrets of webhooks cannot be read, so these are not delivered: give SECRETS_KEY the value that it had, ' +
+  'or have the owners make new secrets';
+
 export const createWebhookMeters = (counts: NodeCounts) => ({
   /** One attempt, by its error, `''` for a delivered one. */
-  recordAttempt: (error: string): void => increase(counts.webhookAttempts, error || 'delivered'),
+  recordAttempt: (error: string): void => {
+    increase(counts.webhookAttempts, error || 'delivered');
+    if (error === 'secret_unreadable')
+      counts.notes.meet('webhook_secrets', '', { text: secretsNoted, holdMs: secretHoldMs });
+  },
   recordLevels: (levels: NodeCounts['webhooks']): void => {
     counts.webhooks = levels;
   },

@@ -164,6 +164,14 @@ const jobMetrics: MetricTable<NodeCounts> = {
     labels: ['job'],
     read: (counts) => counts.jobFailures,
   },
+  rollcall_job_failing_seconds: {
+    help: 'For how long each run of a job on this node has failed; 0 after a success.',
+    labels: ['job'],
+    read: ({ jobFailures, notes }) => {
+      const ages = notes.readAges('job_fails');
+      return Object.fromEntries(Object.keys(jobFailures).map((job) => [job, (ages[job] ?? 0) / 1_000]));
+    },
+  },
   rollcall_push_messages_total: {
     help: 'Attempts to send a push message, by outcome.',
     labels: ['outcome'],

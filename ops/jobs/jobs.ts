@@ -17,9 +17,11 @@ import { purgeKeys } from '../../storage/catalogue/shared/once.ts';
 import { purgeVoterOrders } from '../../storage/catalogue/votes/voter-order.ts';
 import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
+import { countDeadLetters } from '../../storage/ledger/dead-letters.ts';
 import { purgeOrigins } from '../../storage/ledger/partitions.ts';
 import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
+import { buildSearchIndexes, hasSearch } from '../../storage/sql/search-indexes.ts';
 import type { Webhooks } from '../services/webhooks.ts';
 import { createBoardsJobs } from './boards.ts';
 import { hourly, monthly } from './calendar.ts';
@@ -59,6 +61,7 @@ export interface JobsParts extends HistorySettings {
 /** Short enough to send a reminder within a minute of the end of the wait, even by a slow push service. */
 const reminderPauseMs = 15_000;
 const numberingPauseMs = 30_000;
+const searchPauseMs = 60_000;
 /** Deliveries of this node are sent at once; this is for those of other nodes, and for repeats. */
 const webhookPauseMs = 1_000;
 const webhookUpkeepPauseMs = 15_000;
@@ -100,6 +103,7 @@ export const createJobs = (parts: JobsParts): Schedule => {
       // Marks shards of bots that stopped posting. Nodes may do it at the same time.
       { name: 'bot_shards', everyMs: shardsPauseMs, run: (signal) => parts.engine.judgeParts(signal) },
       createVoidPlansJob(parts),
+      createSearchJob(parts),
       ...parts.flagJobs,
       { name: 'webhooks', everyMs: webhookPauseMs, run: parts.webhooks.look },
       { name: 'webhook_upkeep', everyMs: webhookUpkeepPauseMs, run: parts.webhooks.keepUp },
@@ -140,7 +144,18 @@ export const createNumberingJob = ({
       if (signal.aborted) return;
       onLogged(await assignNumbers(catalogue.sql, incarnation, { writesDeliveries }));
     }
+    meters.recordDeadLetters(await countDeadLetters(catalogue.sql));
     meters.recordUnnumberedVotes(incarnations.length === 0 ? 0 : await countUnnumbered(catalogue.sql));
+  },
+});
+
+/** Builds the search indexes that are missing, also once a lack of rights for them is over. */
+const createSearchJob = ({ catalogue, meters }: Pick<JobsParts, 'catalogue' | 'meters'>): NodeJob => ({
+  name: 'search_indexes',
+  everyMs: searchPauseMs,
+  run: async () => {
+    await buildSearchIndexes(catalogue.sql);
+    meters.recordSearch(await hasSearch(catalogue.sql));
   },
 });
 

@@ -18,7 +18,7 @@ export interface PushSenderParts {
   readonly outbox: Pick<PushOutbox, 'take' | 'recordDelivery' | 'abandon' | 'drop' | 'postpone'>;
   readonly client: Pick<PushClient, 'send'>;
   readonly clock: { nowMs(): number; monotonicMs(): number };
-  readonly meters: Pick<JobMeters, 'recordPush'>;
+  readonly meters: Pick<JobMeters, 'recordPush' | 'recordPushAnswer'>;
   /** Receives the reason why a message is never sent. */
   readonly onAbandoned: (reason: string) => void;
 }
@@ -136,6 +136,9 @@ const recordOutcome = async (parts: PushSenderParts, message: PushMessage, outco
   const { outbox, clock, meters } = parts;
   const exhausted = outcome.kind === 'retry' && message.attempts >= pushLimits.attemptsMax;
   meters.recordPush(exhausted ? 'abandoned' : outcome.kind);
+  const { host } = new URL(message.endpoint);
+  if (outcome.kind === 'delivered') meters.recordPushAnswer(host, '');
+  if (outcome.kind === 'rejected' && outcome.isAnswer) meters.recordPushAnswer(host, outcome.reason);
   if (outcome.kind === 'rejected' || exhausted) parts.onAbandoned(outcome.reason);
   switch (exhausted ? 'rejected' : outcome.kind) {
     case 'delivered':

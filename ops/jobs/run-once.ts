@@ -64,7 +64,7 @@ export const runOnce = async (
 const releaseClaim = async (parts: RunParts, claim: JobClaim, error: Error): Promise<void> => {
   const stopping = parts.signal.aborted;
   if (!stopping) {
-    parts.meters.recordFailure(claim.name);
+    parts.meters.recordFailure(claim.name, error);
     parts.onFailure(claim.name, error);
   }
   const failure = stopping

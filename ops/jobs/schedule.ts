@@ -102,7 +102,7 @@ const runExclusively = (state: ScheduleState, name: string, task: () => Promise<
   const running = task()
     .catch((error: Error) => {
       if (state.stopping.signal.aborted) return;
-      state.parts.meters.recordFailure(name);
+      state.parts.meters.recordFailure(name, error);
       state.parts.onFailure(name, error);
     })
     .finally(() => state.running.delete(name));

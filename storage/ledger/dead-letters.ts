@@ -10,6 +10,7 @@ import { changeOutcome, StorageError } from '../../engine/errors.ts';
 import type { DirtyEntity, FlushSink, OutboxVote } from '../../engine/ports.ts';
 import type { Queryable } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
+import { readNumber } from '../sql/rows.ts';
 
 const reasonCharactersMax = 2_000;
 /** The refused part may be the name itself, and an index accepts no long values. */
@@ -74,6 +75,10 @@ export const retryDeadLetters = async (sql: Queryable, ledger: FlushSink): Promi
   const total = letters[0]?.total ?? 0;
   return { stored, refused: letters.length - stored, left: total - letters.length };
 };
+
+/** Counts them, up to a thousand. */
+export const countDeadLetters = (sql: Queryable): Promise<number> =>
+  readNumber(sql`select count(*) from (select from dead_letters limit 1000) as letters`);
 
 interface LetterRow {
   readonly id: number;

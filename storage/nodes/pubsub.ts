@@ -12,6 +12,7 @@
  * nodes drop those caches when they rest. A node on embedded stores is alone and opens none of this.
  */
 import { randomUUID } from 'node:crypto';
+import { type Note, toNote } from '../../engine/tools/notes.ts';
 import { openCommands } from './commands.ts';
 import { openListener } from './listener.ts';
 import { decodeMessage, encodeMessage, type NodeMessage } from './messages.ts';
@@ -52,6 +53,8 @@ export const trustMs = 600;
  */
 export const stallMs = 500;
 const commandTimeoutMs = 600;
+/** Longer than a connection takes that Redis closed. */
+const notedMs = 5_000;
 const channel = 'rollcall:signals';
 
 interface PubsubState {
@@ -63,6 +66,10 @@ interface PubsubState {
   lastReceivedMs: number;
   /** Whether subscribers were notified of the current loss. */
   lost: boolean;
+  /** Steady time at which the current loss began. */
+  lostMs: number;
+  /** What Redis, or its client, last said against it. */
+  reason: string;
   /** Steady time of the last `runs` report. */
   ranMs: number;
   /** Steady time of the last call of `isConnected`. */
@@ -123,6 +130,7 @@ const handleDisconnect = (state: PubsubState): void => {
   state.lastReceivedMs = Number.NEGATIVE_INFINITY;
   if (state.lost) return;
   state.lost = true;
+  state.lostMs = performance.now();
   for (const subscriber of state.subscribers) subscriber.onDisconnect?.();
   for (const giveUp of state.waiting) giveUp();
 };
@@ -163,6 +171,8 @@ const createState = ({ urls, restAfterMs = restAfterMsDefault }: PubsubOptions):
   node: randomUUID(),
   lastReceivedMs: Number.NEGATIVE_INFINITY,
   lost: true,
+  lostMs: performance.now(),
+  reason: 'no answer',
   ranMs: performance.now(),
   neededMs: performance.now(),
   beats: 'running',
@@ -182,7 +192,8 @@ const startBeats = (state: PubsubState, send: (text: string) => void): (() => vo
   const beat = (): void => {
     const nowMs = performance.now();
     runs(state, nowMs);
-    if (nowMs - state.neededMs > state.restAfterMs) {
+    // While messages are lost, heartbeats show when they arrive again.
+    if (nowMs - state.neededMs > state.restAfterMs && !state.lost) {
       clearInterval(timer);
       rest(state);
       return;
@@ -203,6 +214,25 @@ const startBeats = (state: PubsubState, send: (text: string) => void): (() => vo
   };
 };
 
+/** A note while nothing has arrived for `notedMs` although it was sent. */
+const listNotes = ({ lost, lostMs, reason }: PubsubState): readonly Note[] => {
+  if (!lost || performance.now() - lostMs < notedMs) return [];
+  const text =
+    `messages of other nodes do not arrive (${reason}): edits are seen late, sessions are read each time; ` +
+    'give the user of REDIS_URL these rights: ACL SETUSER NAME &rollcall:* +publish +subscribe +ping +client';
+  return [toNote('pubsub_fails', text)];
+};
+
+const keepReason = (state: PubsubState, { message }: Error): void => {
+  state.reason = message;
+};
+
+const handleLoss = (state: PubsubState, error: Error): void => {
+  handleDisconnect(state);
+  keepReason(state, error);
+  if (state.beats === 'resting') state.wake();
+};
+
 /** Starts to connect and returns at once: not connected until the first heartbeat message arrives. */
 export const openPubsub = (options: PubsubOptions) => {
   const state = createState(options);
@@ -216,13 +246,13 @@ export const openPubsub = (options: PubsubOptions) => {
       for (const subscriber of state.subscribers) subscriber.onKeyChanged?.(key);
     },
     onLost: (error) => {
-      handleDisconnect(state);
+      handleLoss(state, error);
       options.onError(error);
     },
   });
   const stopBeats = startBeats(state, (text) => {
     // A heartbeat that was not sent does not arrive, which already ends `isConnected`.
-    commands.send('PUBLISH', [ownChannel, text]).catch(() => undefined);
+    commands.send('PUBLISH', [ownChannel, text]).catch((error: Error) => keepReason(state, error));
   });
   return {
     commands,
@@ -246,6 +276,7 @@ export const openPubsub = (options: PubsubOptions) => {
      * heartbeats rest; the call then wakes them.
      */
     isConnected: () => isConnected(state),
+    listNotes: () => listNotes(state),
     /** As `isConnected`; while heartbeats wake up, waits for the first one, at most `wakeMsMax`. */
     waitUntilConnected: () => waitUntilConnected(state),
     /**

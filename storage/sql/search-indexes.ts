@@ -92,6 +92,10 @@ const giveBack = async (session: ReservedSql): Promise<void> => {
   session.release();
 };
 
+/** Whether the search has its index. */
+export const hasSearch = async (sql: Queryable): Promise<boolean> =>
+  hasRow(sql`select from pg_index where indexrelid = to_regclass('search_words') and indisvalid`);
+
 /**
  * Creates the missing indexes without blocking writers. Resolves to the number created; 0 if none is missing
  * or another node creates them. Rejects with a `StorageError`; the next start then tries again.

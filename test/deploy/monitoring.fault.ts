@@ -99,8 +99,13 @@ test('promtool finds nothing wrong with /metrics', async () => {
   assert.equal([status, output], [0, '']);
 });
 
-test('the alert rules and the sample configuration are valid, and each alert fires on its trouble', () => {
+test('the rules and the sample configuration are valid; each alert fires on its trouble, and ends', () => {
   const cwd = join(deploy, 'prometheus');
+  const cases = readFileSync(join(cwd, 'alerts.test.yml'), 'utf8');
+  const rules = readFileSync(join(cwd, 'alerts.yml'), 'utf8');
+  const names = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name ?? '');
+  assert.ok(names.length > 10);
+  for (const name of names) assert.match(cases, `{alertname="${name}"}', value`);
 
   for (const args of [
     ['check', 'config', '--syntax-only', 'prometheus.yml'],

@@ -11,4 +11,7 @@ export const silentMeters: JobMeters = {
   declareJobs: ignore,
   recordUnnumberedVotes: ignore,
   recordPush: ignore,
+  recordPushAnswer: ignore,
+  recordSearch: ignore,
+  recordDeadLetters: ignore,
 };

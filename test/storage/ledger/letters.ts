@@ -3,6 +3,7 @@
  */
 import * as assert from 'uvu/assert';
 import { createFailures, type DeadLetter } from '../../../storage/catalogue/operator/failures.ts';
+import { countDeadLetters } from '../../../storage/ledger/dead-letters.ts';
 import { dirty, type RealWorld, vote } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -21,6 +22,7 @@ export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
       await ledger.writeDeadLetter({ vote: vote(sick, 751), reason: 'vote' });
 
     const { rows: letters } = await createFailures(sql).listDeadLetters(1);
+    assert.is(await countDeadLetters(sql), 3);
 
     assert.equal(
       letters.map(({ source, reason, refusals }) => ({ source, reason, refusals })),
