@@ -48,6 +48,8 @@ export interface Route<
   readonly bodyLimits?: BodyLimits;
   /** Its handler honours `Idempotency-Key`. */
   readonly keyed?: boolean;
+  /** A success may have `X-Listing-Hints`. */
+  readonly hinted?: boolean;
   /** Its handler reads `X-Vote-Proof`. */
   readonly proven?: boolean;
   /** A success is a stream of server-sent events. */

@@ -31,6 +31,7 @@ import {
   toLinkPointers,
   toLinkRows,
 } from './shared/fields.ts';
+import { replyHints } from './shared/listing-hints.ts';
 import { plainText, platformId, platformIdOrEmpty } from './shared/patterns.ts';
 
 export const TransferParams = Type.Object({ uid: UserId, bid: BotId });
@@ -129,6 +130,7 @@ export const botEditRoutes = defineRoutes('Bots', [
     auth: { kind: 'owner', kinds: ['user', 'team'], permission: 'add_bots', field: 'team_owner' },
     limit: 'bot_create',
     callsOutbound: true,
+    hinted: true,
     body: BotBody,
     replies: { 204: null },
     errors: ['already_exists'],
@@ -155,6 +157,7 @@ export const botEditRoutes = defineRoutes('Bots', [
       '`type`.',
     auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
     params: BotIdParams,
+    hinted: true,
     body: BotSettingsBody,
     replies: { 204: null },
     check: ({ body }) => checkBotAddresses(body),
@@ -262,7 +265,7 @@ export const createBot = async (app: App, caller: Caller, body: BotBody): Promis
   );
   if (outcome.kind !== 'done') throw toBotError(outcome);
   app.catalogue.bots.drop(body.bot_id);
-  return noContent;
+  return replyHints(body.long);
 };
 
 /** `PATCH /bots/{id}/settings`: absent fields keep their value. *Ledger* when it resolves. */
@@ -288,5 +291,5 @@ const editBot = async (
   );
   if (outcome.kind !== 'done') throw toBotError(outcome);
   app.catalogue.bots.drop(params.id);
-  return noContent;
+  return body.long === undefined ? noContent : replyHints(body.long);
 };

@@ -16,6 +16,8 @@ export interface ClientOptions {
   readonly token?: string;
   /** How often a request is sent at most; 5 if absent. */
   readonly attemptsMax?: number;
+  /** Gets what an edit says of a listing that it saved as sent, as `long_cut`: see `X-Listing-Hints`. */
+  readonly onHints?: (hints: readonly string[], path: string) => void;
   /** Instead of the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
 }
@@ -288,18 +290,22 @@ export const createClient = (options: ClientOptions): Client => {
     // A body that cannot be written as JSON, or a key with other characters, is no failure of the network.
     const init = toInit(method, token, given);
     const repeatable = isRepeatable(method, path) || given.idempotencyKey !== undefined;
+    let hints: string | null = null;
     const sendOnce = async (): Promise<unknown> => {
       const limit = createLimit(timeoutMs, `no reply within ${timeoutMs} ms`, signal);
       try {
-        return await readReply(await send(address, { ...init, signal: limit.controller.signal }));
+        const response = await send(address, { ...init, signal: limit.controller.signal });
+        hints = response.headers.get('x-listing-hints');
+        return await readReply(response);
       } finally {
         limit.end();
       }
     };
     for (let attempt = 1; ; attempt++) {
+      let reply: unknown;
       try {
         signal?.throwIfAborted();
-        return await sendOnce();
+        reply = await sendOnce();
       } catch (failure) {
         if (isAborted(signal)) throw signal?.reason;
         const error = failure instanceof DirectoryError ? failure : toUnreachable(failure);
@@ -307,7 +313,10 @@ export const createClient = (options: ClientOptions): Client => {
         const isLast = attempt >= attemptsMax || retryAfterSeconds > waitSecondsMax;
         if (isLast || !isWorthRetrying(error, repeatable)) throw error;
         await awaitPause(retryAfterSeconds, attempt, given);
+        continue;
       }
+      if (hints !== null) options.onHints?.((hints as string).split(/, */), path);
+      return reply;
     }
   }) as Client['request'];
 

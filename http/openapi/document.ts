@@ -8,6 +8,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { type ErrorCode, errorStatuses } from '../../engine/errors.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
+import { listingHints } from '../api/shared/listing-hints.ts';
 import { listAcceptedKinds } from '../auth/authorise.ts';
 import { listParameterNames } from '../request/match.ts';
 import type { AnyRoute } from '../route.ts';
@@ -193,6 +194,7 @@ const buildSuccessResponses = (route: AnyRoute): Json => {
     ...listHeaders(route),
     ...(isRevalidated(route) ? ['Cache-Control', 'ETag'] : []),
     ...(route.keyed ? ['Idempotency-Replayed'] : []),
+    ...(route.hinted ? ['X-Listing-Hints'] : []),
   ];
   const responses = Object.entries(route.replies).map(([status, schema]): [string, Json] => [
     status,
@@ -236,6 +238,12 @@ const headers: Readonly<Record<string, Json>> = {
   'Idempotency-Replayed': {
     description: 'An earlier request with this `Idempotency-Key` did the work.',
     schema: { type: 'string', enum: ['true'] },
+  },
+  'X-Listing-Hints': {
+    description:
+      'What is worth knowing about the listing, which is saved as sent: `long_cut`, a part of `long` is ' +
+      'shown as plain text on its page, because its Markdown needs too much work. Absent: nothing.',
+    schema: { type: 'string', enum: [...listingHints] },
   },
   'Cache-Control': {
     description: 'How long the reply may be used without a request; `no-store` where it must not be kept.',

@@ -33,6 +33,7 @@ const exposedHeaders = [
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
   'Idempotency-Replayed',
+  'X-Listing-Hints',
 ];
 
 /** The CORS header lines of one listener, each beginning with CR LF. */

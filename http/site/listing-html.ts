@@ -13,6 +13,8 @@ export type Fact = readonly [label: string, value: HtmlValue];
 export interface Listing extends Omit<ListedEntity, 'votes' | 'size' | 'sizeLabel'> {
   /** Rendered Markdown; `null` for none. */
   readonly about: Html | null;
+  /** Whether a part of `about` is shown as plain text, because it needs too much work. */
+  readonly isAboutCut: boolean;
   readonly links: readonly { readonly name: string; readonly value: string }[];
   /** Labels beside its kind: `Certified`, `Premium`. */
   readonly marks: readonly string[];
@@ -80,11 +82,16 @@ const renderChart = ({ kind, id, metrics }: Listing): Html => {
 </section>`;
 };
 
-const renderAbout = ({ about }: Listing): HtmlValue =>
+/** A script of the page shows it to those who may edit the listing. */
+const cutNote = render`<p class="note" id="long-cut" hidden>Only you see this: a part of this text is shown as
+plain text, because its Markdown is too large. Use fewer links, tables or lists.</p>
+`;
+
+const renderAbout = ({ about, isAboutCut }: Listing): HtmlValue =>
   about === null
     ? null
     : render`<section class="card" aria-labelledby="about-title"><h2 id="about-title">About</h2>
-<div class="prose">${about}</div></section>
+${isAboutCut ? cutNote : null}<div class="prose">${about}</div></section>
 `;
 
 const renderLinks = ({ links }: Listing): HtmlValue => {

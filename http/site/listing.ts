@@ -24,9 +24,10 @@ import type { App } from '../app.ts';
 import { createNotFoundError, requireFound } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
 import { formatNumber } from './entities.ts';
-import { renderListing } from './listing-html.ts';
+import { type Listing, renderListing } from './listing-html.ts';
 import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';
-import { fillTemplate, type PageTemplate, type Site, toTemplate } from './site.ts';
+import { findRenderedText } from './rendered-texts.ts';
+import { fillTemplate, Html, type PageTemplate, type Site, toTemplate } from './site.ts';
 
 /** The parts of a request that a page needs. */
 export interface ListingRequest {
@@ -138,6 +139,14 @@ const fill = (
 type ShowKind = (pages: PageContext, app: App, shown: ShownTarget) => MaybePromise<Reply>;
 type ShownTarget = Target & { readonly count: VisitCount };
 
+const findAbout = (long: string): MaybePromise<Pick<Listing, 'about' | 'isAboutCut'>> => {
+  if (long.trim() === '') return { about: null, isAboutCut: false };
+  return thenMaybe(findRenderedText(long), ({ html, isCut }) => ({
+    about: new Html(html),
+    isAboutCut: isCut,
+  }));
+};
+
 /** Creates the function that shows bots or servers; it caches the texts of their pages. */
 const createShow =
   <Profile extends ListingProfile & { readonly team_id: string | null }>(
@@ -150,13 +159,15 @@ const createShow =
       const profile = requireFound(found, kind);
       return thenMaybe(profile.team_id && app.catalogue.teams.find(profile.team_id), (owner) => {
         const [team, nowMs, key] = [owner || null, app.clock.nowMs(), `${kind} ${profile.id}`];
-        let page = pages.kept.get(key);
-        if (page?.profile !== profile || page.team !== team || nowMs >= page.untilMs) {
+        const page = pages.kept.get(key);
+        if (page?.profile === profile && page.team === team && nowMs < page.untilMs)
+          return fill(pages, app, { ...target, template: page.template });
+        return thenMaybe(findAbout(profile.long), (about) => {
           const { listing, untilMs } = describe(profile, team, nowMs);
-          page = { profile, team, untilMs, template: toTemplate(renderListing(pages.site, listing)) };
-          pages.kept.set(key, page);
-        }
-        return fill(pages, app, { ...target, template: page.template });
+          const template = toTemplate(renderListing(pages.site, { ...listing, ...about }));
+          pages.kept.set(key, { profile, team, untilMs, template });
+          return fill(pages, app, { ...target, template });
+        });
       });
     });
 

@@ -10,8 +10,7 @@ import type { TeamHoldings, TeamProfile } from '../../storage/catalogue/teams/te
 import { isPremium } from '../api/shared/convert.ts';
 import { formatNumber, toListedBot, toListedServer, toListingPath, toPackPath } from './entities.ts';
 import type { Fact, Listing } from './listing-html.ts';
-import { Html, type HtmlValue, render, renderSlot } from './site.ts';
-import { renderUserText } from './user-text.ts';
+import { type Html, type HtmlValue, render, renderSlot } from './site.ts';
 
 export interface DescribedListing {
   readonly listing: Listing;
@@ -32,9 +31,6 @@ const renderLive = (name: string): Html => render`<span data-live="${name}">${re
 
 const readName = (person: PersonRow | null, id: string): string =>
   person?.display_name || person?.username || id;
-
-const toAbout = (long: string): Html | null =>
-  long.trim() === '' ? null : new Html(renderUserText(long).html);
 
 const computeUntilMs = ({ premium_from: from, premium_until: until }: Premium, nowMs: number): number =>
   Math.min(...[from, until].map((date) => date?.getTime() ?? 0).filter((atMs) => atMs > nowMs));
@@ -62,7 +58,8 @@ const describeProfile = (profile: ListingProfile, nowMs: number) => ({
   id: profile.id,
   path: toListingPath(profile.vanity || profile.id),
   short: profile.short,
-  about: toAbout(profile.long),
+  about: null,
+  isAboutCut: false,
   tags: profile.tags,
   nsfw: profile.nsfw,
   links: profile.extra_links,
@@ -143,6 +140,7 @@ export const describeServer = (
 const plainListing = {
   avatar: '',
   about: null,
+  isAboutCut: false,
   marks: [],
   hidden: '',
   invites: '',

@@ -72,7 +72,7 @@ const runBounded = (run: () => void): boolean => {
   }
 };
 
-const renderPlain = (text: string): string => escapeMarkup(text).replaceAll('\n', '<br>\n');
+export const renderPlain = (text: string): string => escapeMarkup(text).replaceAll('\n', '<br>\n');
 
 const createPlain = (parser: MarkdownIt, content: string): Token => {
   const { Token } = new parser.core.State('', parser, {});

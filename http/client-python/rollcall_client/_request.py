@@ -9,7 +9,7 @@ import re
 from http.client import HTTPException, HTTPResponse
 from threading import TIMEOUT_MAX, Event
 from time import monotonic
-from typing import Any, Mapping, cast
+from typing import Any, Callable, Mapping, cast
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -157,7 +157,15 @@ class Client:
     >>> directory.post_stats({"servers": 1234, "status": "online"})
     """
 
-    def __init__(self, url: str, token: str | None = None, *, attempts_max: int = 5):
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        attempts_max: int = 5,
+        on_hints: Callable[[list[str], str], None] | None = None,
+    ):
+        """`on_hints` gets what an edit says of a listing that it saved as sent, as `["long_cut"]`, and the path."""
         check_url(url)
         refuse_booleans({"attempts_max": attempts_max})
         # Without this the standard library refuses some of it, with a message that shows it.
@@ -167,6 +175,7 @@ class Client:
         self._url = url
         self._token = token
         self._attempts_max = attempts_max
+        self._on_hints = on_hints
 
     def request(
         self,
@@ -206,12 +215,16 @@ class Client:
             if idempotency_key is not None:
                 request.add_header("Idempotency-Key", idempotency_key)
             try:
-                return self._send(request, timeout)
+                reply, hints = self._send(request, timeout)
             except DirectoryError as error:
                 is_last = attempt >= self._attempts_max or error.retry_after > WAIT_SECONDS_MAX
                 if is_last or not is_worth_retrying(error, repeatable):
                     raise
                 stopped.wait(compute_pause(error.retry_after, attempt, WAIT_SECONDS_MAX))
+            else:
+                if hints and self._on_hints is not None:
+                    self._on_hints(hints.replace(" ", "").split(","), path)
+                return reply
             attempt += 1
         raise Stopped
 
@@ -225,13 +238,14 @@ class Client:
             request.add_unredirected_header("Authorization", self._token)
         return request
 
-    def _send(self, request: Request, timeout: float) -> Any:
+    def _send(self, request: Request, timeout: float) -> tuple[Any, str | None]:
         with open_request(request, timeout) as reply:
             try:
                 text = _read_all(reply, timeout)
+                hints = reply.headers.get("X-Listing-Hints")
                 if re.search(TEXT_TYPES, reply.headers.get("Content-Type", "")):
-                    return text.decode()
-                return json.loads(text) if text else None
+                    return text.decode(), hints
+                return json.loads(text) if text else None, hints
             # A `ValueError` is a text that is no JSON: something in between answered.
             except (OSError, HTTPException, ValueError) as error:
                 raise to_unreachable(error) from error

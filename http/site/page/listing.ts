@@ -212,7 +212,18 @@ const showChart = (): void => {
   });
 };
 
+/** The note that a part of the text is plain is for those who may edit the listing. */
+const showCutNote = async (): Promise<void> => {
+  const cut = document.getElementById('long-cut');
+  const account = readAccount();
+  if (cut === null || account === null) return;
+  const reply = await fetch(`/users/${encodeURIComponent(account.id)}${path}/perms`);
+  const perms: readonly string[] = reply.ok ? (await reply.json()).perms : [];
+  cut.hidden = !perms.includes(kind === 'bots' ? 'edit_bots' : 'edit_servers');
+};
+
 showAges();
 follow();
 showChart();
+showCutNote().catch(() => {});
 await prepareVote();

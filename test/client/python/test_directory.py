@@ -77,6 +77,14 @@ class Requests(unittest.TestCase):
         self.assertTrue(directory.request("GET", "/badges/bots/bot1/servers.svg").startswith("<svg "))
         self.assertTrue(directory.request("GET", "/docs/client.md").startswith("# rollcall-client\n"))
 
+    def test_on_hints_gets_what_an_edit_says_of_the_listing_that_it_saved(self):
+        heard = []
+        directory = Client(url, tokens["robin"], on_hints=lambda *given: heard.append(given))
+        for long in ["[a](b) " * 100, "[a][" * 9_000]:
+            directory.request("PATCH", "/bots/bot6/settings", body={"long": long})
+
+        self.assertEqual(heard, [(["long_cut"], "/bots/bot6/settings")])
+
     def test_an_error_has_the_status_the_code_and_the_context_of_the_reply(self):
         with self.assertRaises(DirectoryError) as raised:
             Client(url, "rc_bot_1_wrong").post_stats({"servers": 1})

@@ -331,4 +331,31 @@ test('PATCH /users/:uid/bots/:bid/teams → 400, 403, 404', async () => {
   assert.is((await transfer(own, 'team1', whole)).status, 204);
 });
 
+test('PUT /bots and PATCH /bots/:id/settings hint at a text of which a part is shown as plain text', async () => {
+  const dear = '[a]['.repeat(16_000);
+  const body = bodyOf({ long: dear });
+  const added = await put(body);
+  const cheap = await put(bodyOf());
+  const edit = (fields: object) =>
+    world.ask('PATCH', `/bots/${body.bot_id}/settings`, { token: robin, body: fields });
+  const replies = [
+    added,
+    cheap,
+    await edit({ long: dear }),
+    await edit({ prefix: '?' }),
+    await edit({ long: 'Plain words. '.repeat(50) }),
+  ];
+
+  assert.equal(
+    replies.map(({ status, headers }) => [status, headers.get('x-listing-hints')]),
+    [
+      [204, 'long_cut'],
+      [204, null],
+      [204, 'long_cut'],
+      [204, null],
+      [204, null],
+    ],
+  );
+});
+
 test.run();

@@ -98,7 +98,8 @@ test('any page may read every kind of reply, whether an Origin was sent or not',
 test('a page may read every exposed header of a reply, also from a shared cache', async () => {
   const readable =
     'X-Session-Invalid, Retry-After, ETag, X-Request-Id, RateLimit, RateLimit-Policy, ' +
-    'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotency-Replayed';
+    'X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotency-Replayed, ' +
+    'X-Listing-Hints';
   const headers = { Origin: 'https://a.example' };
   for (const path of [
     '/things/a',

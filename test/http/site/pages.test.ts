@@ -122,6 +122,16 @@ test('what users wrote is text or Markdown, never markup or a slot', async () =>
   assert.match(text, /<title>&lt;IMG SRC=X ONERROR=ALERT\(1\)&gt;VOTES · Night &lt;market&gt;<\/title>/);
 });
 
+test('the page of a text that is cut has a note, which is hidden from visitors', async () => {
+  await addBot(sql, 'bot8', { type: 'pending', long: `**bold**\n\n${'[a]['.repeat(16_000)}` });
+
+  const { text } = await visit('/@bot8');
+
+  assertIncludes(text, '<p class="note" id="long-cut" hidden>');
+  assertIncludes(text, '<strong>bold</strong>');
+  assertExcludes((await visit('/@lighthouse')).text, 'id="long-cut"');
+});
+
 test('numbers are those of now, and an edit shows at once', async () => {
   const robin = await world.token('user', 'robin');
   const vote = await world.ask('PUT', '/users/robin/bots/bot1/votes?upvote=true', { token: robin });

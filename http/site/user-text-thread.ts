@@ -1,0 +1,8 @@
+/** The thread that renders what users wrote: a text comes, its HTML goes back. */
+import { parentPort } from 'node:worker_threads';
+import { renderUserText } from './user-text.ts';
+
+parentPort?.on('message', (text: string) => {
+  const { html, isCut } = renderUserText(text);
+  parentPort?.postMessage({ html, isCut });
+});
