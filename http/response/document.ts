@@ -28,6 +28,10 @@ const entities: Readonly<Record<string, string>> = {
 export const escapeMarkup = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: HTML has no way to write these.
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
+export const removeControls = (text: string): string => text.replace(controls, '');
+
 /** Bytes and a tag that is computed once: the same text would be encoded and hashed for each request. */
 const prepare = ({ text, ...reply }: Reply): Reply =>
   text === undefined ? reply : { ...reply, bytes: Buffer.from(text), tag: { etag: '' } };

@@ -21,12 +21,12 @@ import { countVisit, toVisitCount, type VisitCount } from '../api/bots/bots.ts';
 import { findVotesRank } from '../api/leaderboards.ts';
 import { thenMaybe } from '../api/shared/convert.ts';
 import type { App } from '../app.ts';
+import { findRenderedText } from '../markdown/rendered-texts.ts';
 import { createNotFoundError, requireFound } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
 import { formatNumber } from './entities.ts';
 import { type Listing, renderListing } from './listing-html.ts';
 import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';
-import { findRenderedText } from './rendered-texts.ts';
 import { fillTemplate, Html, type PageTemplate, type Site, toTemplate } from './site.ts';
 
 /** The parts of a request that a page needs. */

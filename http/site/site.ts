@@ -7,7 +7,7 @@
  * operator chose (SITE_LOGO_URL, LOGIN_AVATAR_URL), and no text that becomes markup. Created once per node.
  */
 import type { EntityKind } from '../../engine/ids.ts';
-import { buildPageHeaders, escapeMarkup } from '../response/document.ts';
+import { buildPageHeaders, escapeMarkup, removeControls } from '../response/document.ts';
 import { deriveAccents } from './colors.ts';
 
 /** The settings of the site. */
@@ -69,10 +69,6 @@ export class Html {
 }
 
 export type HtmlValue = Html | string | number | null | readonly HtmlValue[];
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: HTML has no way to write these.
-const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g;
-export const removeControls = (text: string): string => text.replace(controls, '');
 
 /** Escapes text for an element or a quoted attribute. Removes control characters, and so any forged slot. */
 export const escapeHtml = (text: string): string => escapeMarkup(removeControls(text));

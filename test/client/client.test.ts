@@ -86,30 +86,6 @@ test('it posts stats and checks a vote', async () => {
   assert.equal([voted.has_voted, other.has_voted], [true, false]);
 });
 
-test('onHints gets what an edit says of the listing that it saved, and what it throws is not sent again', async () => {
-  const heard: unknown[] = [];
-  const onHints = (...args: unknown[]) => void heard.push(args);
-  const given = { url, token: await world.token('user', 'robin') };
-  const edit = ['PATCH', '/bots/bot3/settings'] as const;
-  await library
-    .createClient({ ...given, onHints })
-    .request(...edit, { body: { long: '[a](b) '.repeat(100) } });
-  await library
-    .createClient({ ...given, onHints })
-    .request(...edit, { body: { long: '[a]['.repeat(9_000) } });
-  const fail = (): void => {
-    heard.push('once');
-    throw new RangeError('mine');
-  };
-  const failure = await library
-    .createClient({ ...given, onHints: fail })
-    .request(...edit, { body: { long: '[a]['.repeat(9_000) } })
-    .catch((error: Error) => error);
-
-  assert.equal(heard, [[['long_cut'], '/bots/bot3/settings'], 'once']);
-  assert.instance(failure, RangeError);
-});
-
 test('postStats takes numbers in the words of the SDK of top.gg', async () => {
   const client = library.createClient({ url: `${url}/`, token: await world.token('bot', 'bot4') });
   await client.postStats({ serverCount: 8, shardCount: 2 });

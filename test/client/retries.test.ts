@@ -357,4 +357,21 @@ test('nothing is sent after the abort, by a fetch that knows no signals either',
   assert.equal([failure.message, sent], ['enough', 1]);
 });
 
+test('onHints gets what an edit says; what it throws is not sent again', async () => {
+  const received: unknown[] = [];
+  const headers = { 'x-listing-hints': 'long_cut' };
+  const given = { url, fetch: async () => new Response(null, { status: 204, headers }) };
+  const onHints = (...args: unknown[]): void => {
+    received.push(args);
+    throw new RangeError('mine');
+  };
+  const failure = await library
+    .createClient({ ...given, onHints })
+    .request('PATCH', '/bots/1/settings', { body: {} })
+    .catch((error: Error) => error);
+
+  assert.equal(received, [[['long_cut'], '/bots/1/settings']]);
+  assert.instance(failure, RangeError);
+});
+
 test.run();

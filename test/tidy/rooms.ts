@@ -13,6 +13,7 @@ const httpOrder = [
   'http/server/',
   'http/telemetry/',
   'http/response/',
+  'http/markdown/',
   'http/outbound/',
   'http/auth/',
   'http/limits/',

@@ -3,8 +3,8 @@
  * page of the listing says the same to those who may edit it.
  */
 
+import { findRenderedText } from '../../markdown/rendered-texts.ts';
 import { noContent, type Reply } from '../../response/reply.ts';
-import { findRenderedText } from '../../site/rendered-texts.ts';
 
 /** All hints: `long_cut`: a part of the long description is shown as plain text. */
 export const listingHints = ['long_cut'] as const;

@@ -331,9 +331,9 @@ test('PATCH /users/:uid/bots/:bid/teams → 400, 403, 404', async () => {
   assert.is((await transfer(own, 'team1', whole)).status, 204);
 });
 
-test('PUT /bots and PATCH /bots/:id/settings hint at a text of which a part is shown as plain text', async () => {
-  const dear = '[a]['.repeat(16_000);
-  const body = bodyOf({ long: dear });
+test('PUT /bots and PATCH /bots/:id/settings hint at a text that is cut on its page', async () => {
+  const nested = '[a]['.repeat(16_000);
+  const body = bodyOf({ long: nested });
   const added = await put(body);
   const cheap = await put(bodyOf());
   const edit = (fields: object) =>
@@ -341,7 +341,7 @@ test('PUT /bots and PATCH /bots/:id/settings hint at a text of which a part is s
   const replies = [
     added,
     cheap,
-    await edit({ long: dear }),
+    await edit({ long: nested }),
     await edit({ prefix: '?' }),
     await edit({ long: 'Plain words. '.repeat(50) }),
   ];

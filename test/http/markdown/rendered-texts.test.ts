@@ -3,7 +3,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { findRenderedText } from '../../../http/site/rendered-texts.ts';
+import { findRenderedText } from '../../../http/markdown/rendered-texts.ts';
 
 const test = suite('rendered texts');
 

@@ -10,9 +10,8 @@
  */
 import type { MarkdownIt, Token } from 'markdown-it';
 import { countCodePoints } from '../../engine/rules/text.ts';
-import { escapeMarkup } from '../response/document.ts';
-import { createParser } from './markdown.ts';
-import { removeControls } from './site.ts';
+import { escapeMarkup, removeControls } from '../response/document.ts';
+import { createParser } from './parser.ts';
 
 /** What a text may take. A full README of 65,536 characters takes 4,000 to 22,000 steps. */
 export const textLimits = {

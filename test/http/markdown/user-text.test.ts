@@ -6,7 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createRandom } from '../../../bench/shared/random.ts';
-import { renderUserText, textLimits } from '../../../http/site/user-text.ts';
+import { renderUserText, textLimits } from '../../../http/markdown/user-text.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
 import { drawText, hostileTexts, prose, textLengthMax } from './hostile-texts.ts';
 

@@ -1,6 +1,6 @@
 /**
  * What users wrote, as HTML, rendered in a thread of its own, so that the event loop waits for no text: after
- * an edit, and when a page is first shown. Recent ones are kept; one text is rendered once, however many wait.
+ * an edit, and when a page is first shown. Recent ones are kept; one text is rendered once, for all who wait.
  *
  * At most `waitingMax` texts wait; above that a request gets `overloaded`. If the thread ends, as by lack of
  * memory, the text that it had is shown as plain text, and the next one starts another thread.
