@@ -16,6 +16,7 @@ import type {
 import type { WireReply } from './exchange.ts';
 import type { OpenPush, PushConnection, PushOwner } from './push-connection.ts';
 import { pump, type StreamSink } from './stream.ts';
+import { ChunkWriter } from './uws-send.ts';
 
 /** Goes on with a response whose status and headers are written; calls `onEnd` after its last chunk. */
 export const openChunkStream = (
@@ -24,18 +25,13 @@ export const openChunkStream = (
   onEnd: () => void,
 ): StreamSink => {
   let writable = (): void => {};
+  const writer = new ChunkWriter(response);
   response.onWritable(() => {
-    writable();
+    if (writer.flush()) writable();
     return true;
   });
   return pump(chunks, {
-    write: (chunk) => {
-      let hasRoom = true;
-      response.cork(() => {
-        hasRoom = response.write(chunk);
-      });
-      return hasRoom;
-    },
+    write: (chunk) => writer.write(chunk),
     onWritable: (task) => {
       writable = task;
     },
@@ -76,20 +72,26 @@ const comment = ':\n\n';
  * clients read only whole chunks. A further blank line has no meaning in an event stream.
  */
 const blank = '\n';
+/** Characters of events that `cork` gathers before it writes them. */
+const gatheredMax = 4_000;
 
 class EventStream implements PushConnection {
   readonly kind = 'sse';
   #response: HttpResponse | null;
+  readonly #writer: ChunkWriter;
   #owner: PushOwner | null = null;
   #hasSent = false;
-  #isCorked = false;
+  /** Events that wait for the end of `cork`; `null` outside of it. */
+  #gathered: string | null = null;
 
   constructor(response: HttpResponse) {
     this.#response = response;
+    this.#writer = new ChunkWriter(response);
   }
 
   open(push: OpenPush): void {
     this.#response?.onWritable(() => {
+      if (!this.#writer.flush(blank)) return true;
       this.#hasSent = false;
       this.#owner?.onWritable();
       if (!this.#hasSent) this.send(comment);
@@ -99,32 +101,30 @@ class EventStream implements PushConnection {
   }
 
   send(message: string): boolean {
-    const response = this.#response;
-    if (response === null) return false;
+    if (this.#response === null) return false;
     this.#hasSent = true;
-    let hasRoom = true;
-    if (this.#isCorked) return response.write(message);
-    response.cork(() => {
-      response.write(message);
-      hasRoom = response.write(blank);
-    });
-    return hasRoom;
+    if (this.#gathered === null) return this.#writer.write(message, blank);
+    this.#gathered += message;
+    if (this.#gathered.length < gatheredMax) return true;
+    const text = this.#gathered;
+    this.#gathered = '';
+    return this.#writer.write(text, blank);
   }
 
   cork(task: () => void): void {
-    const response = this.#response;
-    response?.cork(() => {
-      this.#isCorked = true;
-      this.#hasSent = false;
-      task();
-      this.#isCorked = false;
-      if (this.#hasSent && this.#response !== null) response.write(blank);
-    });
+    this.#gathered = '';
+    task();
+    const text = this.#gathered;
+    this.#gathered = null;
+    if (text !== '' && this.#response !== null) this.#writer.write(text, blank);
   }
 
   end(): void {
     const response = this.#response;
     if (response === null) return;
+    if (this.#gathered) this.#writer.write(this.#gathered, blank);
+    this.#gathered = null;
+    this.#writer.finish(blank);
     response.cork(() => response.end());
     this.abort();
   }
@@ -178,6 +178,14 @@ class Socket implements PushConnection {
 
   destroy(): void {
     this.#socket?.close();
+  }
+
+  /**
+   * In a later call: when a message above 16 KiB finds the socket full inside the library's own call, that
+   * forgets to wait for room.
+   */
+  writable(): void {
+    setImmediate(() => this.#socket !== null && this.owner?.onWritable());
   }
 
   closed(): void {
@@ -261,6 +269,6 @@ export const createSocketBehavior = (
   },
   ping: (socket) => socket.getUserData().socket?.owner?.onControl(),
   pong: (socket) => socket.getUserData().socket?.owner?.onControl(),
-  drain: (socket) => socket.getUserData().socket?.owner?.onWritable(),
+  drain: (socket) => socket.getUserData().socket?.writable(),
   close: (socket) => socket.getUserData().socket?.closed(),
 });

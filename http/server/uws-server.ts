@@ -1,5 +1,5 @@
 /**
- * The HTTP server on uWebSockets.js, which only this file and uws-push.ts use: turns sockets into exchanges.
+ * The HTTP server on uWebSockets.js, which only the files uws-*.ts use: turns sockets into exchanges.
  *
  * Owns listening, reading bodies up to a cap, writing, streaming with back-pressure, and draining.
  * Invariants: an exchange is written at most once and never after its abort; every request that is not
@@ -10,13 +10,13 @@
  */
 import './header-limit.ts'; // Must come before the import of uWebSockets.js, which reads the limit.
 
-import uws, { type HttpRequest, type HttpResponse, type us_listen_socket } from 'uWebSockets.js';
+import uws, { type HttpRequest, type HttpResponse } from 'uWebSockets.js';
 import type { BodyFault, Exchange, ExchangeOwner, ListenerPhase, WireReply } from './exchange.ts';
 import { LargeBodies, largeBytesMin } from './large-bodies.ts';
-import { findBindFault } from './listen-fault.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
 import { PipelineLimit } from './pipeline-limit.ts';
 import type { StreamSink } from './stream.ts';
+import { type Listening, openPort, stopListening } from './uws-listen.ts';
 import {
   answerUpgrade,
   createSocketBehavior,
@@ -25,6 +25,7 @@ import {
   openWebSocket,
   type UpgradeOffer,
 } from './uws-push.ts';
+import { BodyWriter, corkBytesMax, countBytes } from './uws-send.ts';
 import { decodeText, RequestHeaders, RequestIds, statusLines, takeHeader, toConnectionLine } from './wire.ts';
 
 export interface ServerOptions {
@@ -40,19 +41,13 @@ export interface ServerOptions {
   readonly sockets?: { readonly path: string; readonly protocol: string };
 }
 
-interface ServerState extends ServerOptions {
-  readonly app: uws.TemplatedApp;
+interface ServerState extends ServerOptions, Listening {
   readonly pipelineLimit: PipelineLimit;
   readonly openBodies: OpenBodies;
   readonly largeBodies: LargeBodies;
-  socket: us_listen_socket | null;
-  inFlight: number;
   readonly requestIds: RequestIds;
-  /** Called when the last request in flight is answered during a drain. */
-  onEmpty: (() => void) | null;
 }
 
-const exclusivePort = 1;
 /**
  * If a reply is ready while more than this of the request's body is still missing, the reply waits for the
  * rest, at most `restMsMax`; then the connection closes. If it closed at once, most clients would lose the
@@ -66,6 +61,11 @@ const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
 let parsing = false;
 let currentHeaders: RequestHeaders = new RequestHeaders();
 const gatherHeader = (name: string, value: string): void => takeHeader(currentHeaders, name, value);
+
+/** Status line, the headers of every reply, and those of uWebSockets.js: at most so many bytes. */
+const headBytesMax = 400;
+const countReplyBytes = ({ headers, body }: WireReply): number =>
+  headBytesMax + headers.length + countBytes(body);
 
 const readAddress = (response: HttpResponse): string => decodeText(response.getRemoteAddressAsText()) ?? '';
 
@@ -89,6 +89,7 @@ class UwsExchange implements Exchange {
   #bytes = 0;
   #bytesMax = 0;
   #sink: StreamSink | null = null;
+  #bodyWriter: BodyWriter | null = null;
   /** A reply that waits for the rest of the body, and its time limit. */
   #lateReply: { readonly reply: WireReply; readonly timer: NodeJS.Timeout } | null = null;
 
@@ -221,7 +222,7 @@ class UwsExchange implements Exchange {
     const isWhole = reply.stream === undefined && reply.push === undefined;
     const closes = reply.close || this.headers.closes || this.headers.closesInList;
     const immediate = parsing && !closes && isWhole && this.offer === null;
-    if (immediate && this.#server.pipelineLimit.mayWriteNow()) {
+    if (immediate && this.#server.pipelineLimit.mayWriteNow(countReplyBytes(reply))) {
       this.#write(reply);
       return;
     }
@@ -240,8 +241,10 @@ class UwsExchange implements Exchange {
 
   #writeLater(reply: WireReply): void {
     if (this.#aborted) return;
-    if (reply.push === undefined || this.offer === null) this.#response.cork(() => this.#write(reply));
-    else {
+    if (reply.push === undefined || this.offer === null) {
+      this.#response.cork(() => this.#write(reply));
+      this.#bodyWriter?.flush();
+    } else {
       this.#release();
       openWebSocket(this.#response, this.offer, reply.push);
     }
@@ -252,17 +255,36 @@ class UwsExchange implements Exchange {
     const response = this.#response;
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
     // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.
-    const isStream = reply.stream !== undefined && this.method !== 'HEAD';
-    const line = toConnectionLine(this.headers, reply.close, isStream);
+    const isHead = this.method === 'HEAD';
+    const isLarge = !isHead && reply.body !== null && countReplyBytes(reply) > corkBytesMax;
+    const isStream = reply.stream !== undefined && !isHead;
+    const line = toConnectionLine(this.headers, reply.close, isStream || isLarge);
     response.writeHeader('X-Request-Id', this.requestId + line + reply.headers);
-    if (this.method === 'HEAD') this.#writeHead(reply);
-    else if (reply.push !== undefined) this.#sink = openEventStream(response, reply.push);
+    if (isHead) this.#writeHead(reply);
+    else if (isLarge) {
+      this.#startBody(reply.body as string | Uint8Array, reply.close);
+      return;
+    } else if (reply.push !== undefined) this.#sink = openEventStream(response, reply.push);
     else if (reply.stream !== undefined) {
       this.#sink = openChunkStream(response, reply.stream, () => this.#release());
       return;
     } else this.#writeBody(reply);
     // An event stream is not in flight from here on.
     this.#release();
+  }
+
+  /** Only in a cork of its own: the body follows when that has ended. */
+  #startBody(body: string | Uint8Array, close: boolean): void {
+    const response = this.#response;
+    response.tryEnd('', countBytes(body));
+    this.#bodyWriter = new BodyWriter(response, {
+      body,
+      closes: close && !this.headers.closes,
+      onEnd: () => {
+        this.#owner = null;
+        this.#release();
+      },
+    });
   }
 
   #writeBody({ body, close, status }: WireReply): void {
@@ -316,46 +338,6 @@ const listenForUpgrades = (state: ServerState, path: string, protocol: string): 
   state.app.ws(path, behavior);
 };
 
-type Listen = (
-  host: string,
-  port: number,
-  options: number,
-  done: (socket: us_listen_socket | false) => void,
-) => void;
-
-const listen = (state: ServerState, host: string, port: number): Promise<number> =>
-  new Promise((resolve, reject) => {
-    // The package's types lack the four-argument form.
-    const bind = state.app.listen.bind(state.app) as unknown as Listen;
-    bind(host, port, state.shared ? 0 : exclusivePort, (socket) => {
-      if (socket === false) return void findBindFault(host, port).then(reject, reject);
-      state.socket = socket;
-      resolve(uws.us_socket_local_port(socket as unknown as uws.us_socket));
-    });
-  });
-
-const waitUntilEmpty = (state: ServerState, deadlineMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    if (state.inFlight === 0) return resolve();
-    const timer = setTimeout(resolve, deadlineMs);
-    state.onEmpty = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-  });
-
-/** Gives the kernel time to take the last responses before connections close, ms. */
-const lastWriteMs = 20;
-
-const drain = async (state: ServerState, deadlineMs: number): Promise<void> => {
-  Object.assign(state.phase, { leaving: true, draining: true });
-  if (state.socket !== null) uws.us_listen_socket_close(state.socket);
-  state.socket = null;
-  await waitUntilEmpty(state, deadlineMs);
-  await new Promise((resolve) => setTimeout(resolve, lastWriteMs));
-  state.app.close();
-};
-
 /**
  * Creates a server that passes every request to `handle`, which must answer each exchange once, now or
  * later. Nothing listens yet.
@@ -382,12 +364,12 @@ export const createHttpServer = (options: ServerOptions) => {
       state.phase.leaving = true;
     },
     /** Resolves to the port. Rejects with a message for the operator (port taken, no such address). */
-    listen: (host: string, port: number) => listen(state, host, port),
+    listen: (host: string, port: number) => openPort(state, host, port),
     /**
      * Stops listening, waits for requests in flight, closes every connection. Resolves after `deadlineMs` at
      * the latest.
      */
-    drain: (deadlineMs: number) => drain(state, deadlineMs),
+    drain: (deadlineMs: number) => stopListening(state, deadlineMs),
     /** Requests not answered yet. */
     get inFlight() {
       return state.inFlight;

@@ -11,16 +11,16 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { watchChild } from './child.ts';
 
+const allows = (commands: readonly string[]): boolean =>
+  spawnSync('unshare', ['--net', 'sh', '-c', commands.join(' && ')], { stdio: 'ignore' }).status === 0;
+
+const joining = ['ip link set lo up', 'ip link add cable type veth peer name cable-end'];
+
+/** Whether this system lets us make an island, whose cable is never cut. */
+export const canJoin = (): boolean => allows(joining);
+
 /** Whether this system lets us do all that. */
-export const canPartition = (): boolean => {
-  const commands = [
-    'ip link set lo up',
-    'ip link add cable type veth peer name cable-end',
-    'iptables -w -A INPUT -i cable -j DROP',
-  ];
-  const script = commands.join(' && ');
-  return spawnSync('unshare', ['--net', 'sh', '-c', script], { stdio: 'ignore' }).status === 0;
-};
+export const canPartition = (): boolean => allows([...joining, 'iptables -w -A INPUT -i cable -j DROP']);
 
 /** Runs one of our programs in its own network until it ends. Rejects with its output if it fails. */
 export const runApart = (program: string, words: readonly string[]): Promise<string> =>
