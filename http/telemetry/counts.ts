@@ -123,7 +123,6 @@ export const createCounts = (nowMs: () => number = () => performance.now()) => (
   notes: createNoteBook(nowMs),
   /** Unix time in seconds, by job. */
   jobSuccesses: {} as Record<string, number>,
-  unnumberedVotes: 0,
   pushes: countBy(['delivered', 'gone', 'retry', 'rejected', 'abandoned']),
   historyRows: countBy(['fine', 'hours', 'days']),
   historyHoles: 0,
@@ -229,7 +228,6 @@ export const createJobMeters = (counts: NodeCounts, observe: Observe) => ({
     for (const job of jobs) counts.jobFailures[job] ??= 0;
   },
   /** Records how many votes have no number yet. */
-  recordUnnumberedVotes: createSetter(counts, 'unnumberedVotes'),
   /** One attempt to send. `gone`: the subscription has ended. `retry`: another attempt follows. */
   recordPush: (outcome: keyof NodeCounts['pushes']): void => increase(counts.pushes, outcome),
   /** What a push service answered: `''` when it took the message, else why it never will. */

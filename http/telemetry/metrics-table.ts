@@ -177,10 +177,6 @@ const jobMetrics: MetricTable<NodeCounts> = {
     labels: ['outcome'],
     read: (counts) => counts.pushes,
   },
-  rollcall_votes_unnumbered: {
-    help: 'Votes of listings that have no number in the vote log yet; counted up to 100,000.',
-    read: (counts) => counts.unnumberedVotes,
-  },
   rollcall_history_rows_total: {
     help: 'Rows of the history that this node wrote, by level.',
     labels: ['level'],

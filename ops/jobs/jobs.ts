@@ -19,7 +19,6 @@ import { purgeDeliveries } from '../../storage/catalogue/webhooks/upkeep.ts';
 import { resetVotes } from '../../storage/ledger/adjust.ts';
 import { countDeadLetters } from '../../storage/ledger/dead-letters.ts';
 import { purgeOrigins } from '../../storage/ledger/partitions.ts';
-import { assignNumbers, countUnnumbered, listUnnumbered } from '../../storage/ledger/vote-log.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
 import { buildSearchIndexes, hasSearch } from '../../storage/sql/search-indexes.ts';
 import type { Webhooks } from '../services/webhooks.ts';
@@ -60,12 +59,11 @@ export interface JobsParts extends HistorySettings {
 
 /** Short enough to send a reminder within a minute of the end of the wait, even by a slow push service. */
 const reminderPauseMs = 15_000;
-const numberingPauseMs = 30_000;
+const lettersPauseMs = 30_000;
 const searchPauseMs = 60_000;
 /** Deliveries of this node are sent at once; this is for those of other nodes, and for repeats. */
 const webhookPauseMs = 1_000;
 const webhookUpkeepPauseMs = 15_000;
-const listingsPerRun = 200;
 /** A shard is shown as stale at most this much late, and twice that when its node has just died. */
 const shardsPauseMs = 15_000;
 const runRetentionDays = 400;
@@ -99,10 +97,10 @@ export const createJobs = (parts: JobsParts): Schedule => {
     fleetJobs: [createMonthlyReset(parts), purge, ...createHistoryJobs(parts)],
     nodeJobs: [
       createReminderJob(parts),
-      createNumberingJob(parts),
       // Marks shards of bots that stopped posting. Nodes may do it at the same time.
       { name: 'bot_shards', everyMs: shardsPauseMs, run: (signal) => parts.engine.judgeParts(signal) },
       createVoidPlansJob(parts),
+      createLettersJob(parts),
       createSearchJob(parts),
       ...parts.flagJobs,
       { name: 'webhooks', everyMs: webhookPauseMs, run: parts.webhooks.look },
@@ -126,27 +124,11 @@ export const createMonthlyReset = ({ catalogue }: Pick<JobsParts, 'catalogue'>):
   },
 });
 
-/**
- * Gives numbers to votes that have none: those that a node or an import of an earlier version wrote.
- * Any number of nodes may do it at once.
- */
-export const createNumberingJob = ({
-  catalogue,
-  meters,
-  onLogged,
-  writesDeliveries,
-}: Pick<JobsParts, 'catalogue' | 'meters' | 'onLogged' | 'writesDeliveries'>): NodeJob => ({
-  name: 'vote_numbers',
-  everyMs: numberingPauseMs,
-  run: async (signal) => {
-    const incarnations = await listUnnumbered(catalogue.sql, listingsPerRun);
-    for (const incarnation of incarnations) {
-      if (signal.aborted) return;
-      onLogged(await assignNumbers(catalogue.sql, incarnation, { writesDeliveries }));
-    }
-    meters.recordDeadLetters(await countDeadLetters(catalogue.sql));
-    meters.recordUnnumberedVotes(incarnations.length === 0 ? 0 : await countUnnumbered(catalogue.sql));
-  },
+/** Counts the dead letters that wait for an operator. */
+const createLettersJob = ({ catalogue, meters }: Pick<JobsParts, 'catalogue' | 'meters'>): NodeJob => ({
+  name: 'dead_letters',
+  everyMs: lettersPauseMs,
+  run: async () => meters.recordDeadLetters(await countDeadLetters(catalogue.sql)),
 });
 
 /** Builds the search indexes that are missing, also once a lack of rights for them is over. */

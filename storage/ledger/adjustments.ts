@@ -27,8 +27,8 @@ import { lockTotals } from './totals.ts';
 export type AdjustmentChange = Partial<
   Pick<AdjustItem, 'upvotes' | 'downvotes' | 'releaseBeforeMs' | 'release' | 'pinned'>
 >;
-/** A change as JSON in its row, where the pinned votes are `hold`: nodes of earlier versions read it, too. */
-type StoredChange = Omit<AdjustmentChange, 'pinned'> & { readonly hold?: readonly CastVote[] };
+/** A change as JSON in its row. */
+type StoredChange = Partial<AdjustmentChange>;
 
 interface AdjustmentRow {
   readonly id: number;
@@ -45,8 +45,8 @@ const toAdjustment = (row: AdjustmentRow): Adjustment => {
   const shard = computeShard(toAddress(kind, id));
   const target = createEntityRef({ kind, id, incarnation, shard });
   if (row.action === 'forget') return { id: row.id, item: { kind: 'forget', target } };
-  const { upvotes = 0, downvotes = 0, releaseBeforeMs = 0, release = [], hold = [] } = row.payload;
-  const change = { upvotes, downvotes, releaseBeforeMs, release, pinned: hold };
+  const { upvotes = 0, downvotes = 0, releaseBeforeMs = 0, release = [], pinned = [] } = row.payload;
+  const change = { upvotes, downvotes, releaseBeforeMs, release, pinned };
   return { id: row.id, item: { kind: 'adjust', target, sequence: row.sequence, ...change } };
 };
 
@@ -94,7 +94,7 @@ export const splitChange = (change: AdjustmentChange, castVotesMax: number): rea
     const part = entries.slice(from, from + castVotesMax);
     const pick = (isPinned: boolean): CastVote[] =>
       part.filter((entry) => entry.pinned === isPinned).map(({ castVote }) => castVote);
-    rows.push({ hold: pick(true), release: pick(false) });
+    rows.push({ pinned: pick(true), release: pick(false) });
   }
   rows[rows.length - 1] = { ...rows[rows.length - 1], ...counts };
   return rows;

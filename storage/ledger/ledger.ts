@@ -205,9 +205,7 @@ const flush = async (state: LedgerState, round: Backlog): Promise<void> => {
     return;
   }
   const deliveries =
-    state.writesDeliveries === false
-      ? null
-      : { isBacklogFull: state.isWebhookBacklogFull?.() ?? false, isLate: false };
+    state.writesDeliveries === false ? null : { isBacklogFull: state.isWebhookBacklogFull?.() ?? false };
   const written = await retrySerializable((attempt) => {
     const rules = { deliveries, skipsExisting: attempt > 1 };
     return state.sql.begin((transaction) => writeFlush(transaction, round, { timeline, rules }));

@@ -15,15 +15,13 @@ import { readNumber } from '../sql/rows.ts';
 export interface DeliveryRules {
   /** Too many deliveries wait: none are written for failing endpoints. Their votes stay in the vote log. */
   readonly isBacklogFull: boolean;
-  /** The votes get their numbers late: those cast before the endpoint existed are left out. */
-  readonly isLate: boolean;
 }
 
 /**
  * Builds the further parts of a `with` statement that has `written`, new rows of votes with their numbers.
  * The votes of one request are one event. The part `delivery` has a row per delivery written.
  */
-export const buildDeliveries = (transaction: Transaction, { isBacklogFull, isLate }: DeliveryRules) =>
+export const buildDeliveries = (transaction: Transaction, { isBacklogFull }: DeliveryRules) =>
   transaction`
     , event as (
       select incarnation, created_at, bool_or(upvote) as upvote, min(log_number) as log_number,
@@ -39,7 +37,6 @@ export const buildDeliveries = (transaction: Transaction, { isBacklogFull, isLat
         where 'vote.created' = any (endpoint.events)
           and (event.upvote or not (endpoint.up_only or endpoint.format in ('topgg', 'topgg_v1')))
           and (endpoint.failures < ${failingFrom} or not (select ${isBacklogFull}::boolean))
-          and (event.created_at >= endpoint.created_at or not (select ${isLate}::boolean))
         order by endpoint.id, event.incarnation, event.log_number
       ) as chosen
       on conflict do nothing
@@ -54,7 +51,7 @@ const buildVotedMs = (transaction: Transaction) =>
 /** Builds the list of the columns that `buildPlace` selects. */
 export const buildPlaceColumns = (transaction: Transaction) =>
   transaction`endpoint_id, log_number, subject, subject_number`;
-/** Builds the place of a delivery in the queue, and what it is about: see migration 028. */
+/** Builds the place of a delivery in the queue, and what it is about, as the schema describes it. */
 export const buildPlace = (transaction: Transaction) => transaction`
   id, case when sequenced then nextval('webhook_places') else number end,
   case when sequenced then subject end, case when sequenced then number end`;

@@ -151,7 +151,6 @@ test('posts, page views and votes of every outcome are counted', async () => {
   assert.is(values.get('rollcall_votes_total{kind="bot",outcome="accepted"}'), 1);
   assert.is(values.get('rollcall_votes_total{kind="bot",outcome="wait"}'), 1);
   assert.ok((values.get('rollcall_votes_logged_total') ?? 0) >= 1, 'two from Friday to Sunday');
-  assert.is(values.get('rollcall_votes_unnumbered'), 0);
   assert.is(values.get('rollcall_badges_total{cache="miss"}'), 1);
   assert.is(values.get('rollcall_badges_total{cache="hit"}'), 1);
   assert.is(values.get('rollcall_votes_total{kind="bot",outcome="failed"}'), 0);

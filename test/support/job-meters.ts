@@ -9,7 +9,6 @@ export const silentMeters: JobMeters = {
   recordSuccess: ignore,
   recordFailure: ignore,
   declareJobs: ignore,
-  recordUnnumberedVotes: ignore,
   recordPush: ignore,
   recordPushAnswer: ignore,
   recordSearch: ignore,

@@ -12,7 +12,7 @@ import { readValue } from '../../sql/rows.ts';
 import { type ListPage, readPage } from './pages.ts';
 
 export interface AuditRequest {
-  /** The name of the operator; `''` in records of versions that did not store it. */
+  /** The name of the operator. */
   readonly operator: string;
   /** As an operator types it, such as `bots approve`. */
   readonly operation: string;

@@ -39,7 +39,7 @@ export interface SessionOfToken extends SessionTarget {
   readonly banned: boolean;
   /** The user it acts for may not vote. Part of the session, so that a vote needs no query. */
   readonly voteBanned: boolean;
-  /** When that user was seen first; `null` for other kinds, absent in copies of earlier versions. */
+  /** When that user was seen first; `null` or absent for other kinds. */
   readonly firstSeenMs?: number | null | undefined;
 }
 export interface NewSession {

@@ -253,7 +253,7 @@ create table votes (
   void_reason text not null default '',
   voided_at timestamptz,
   credit_redeem uuid,
-  -- Dense from 1 for each listing, given out in the transaction of the flush that writes the row.
+  -- Dense from 1 for each listing, given out in the transaction that writes the row; null where it was deleted.
   log_number bigint,
   -- The plan that made it void.
   void_plan uuid,
@@ -265,7 +265,6 @@ create index votes_author on votes (author, target_type, target_id, created_at d
 create index votes_log on votes (incarnation, log_number);
 -- The few votes that outlive a reset.
 create index votes_immutable on votes (incarnation) where immutable;
-create index votes_unnumbered on votes (incarnation) where log_number is null;
 -- Operators list the votes of a time, whatever listing they are for. Votes come almost in the order of their
 -- time, so a summary of each block range is enough; a vote costs nothing more.
 create index votes_time on votes using brin (created_at) with (pages_per_range = 16);

@@ -41,7 +41,6 @@ const done = await runOnce(
       recordSuccess: ignore,
       recordFailure: ignore,
       declareJobs: ignore,
-      recordUnnumberedVotes: ignore,
       recordPush: ignore,
       recordPushAnswer: ignore,
       recordSearch: ignore,

@@ -219,7 +219,7 @@ test('an adjustment with many vote records is split: pins first, counts last', a
   );
 
   assert.equal(
-    rows.map((row) => [row.hold?.length, row.release?.length, row.upvotes]),
+    rows.map((row) => [row.pinned?.length, row.release?.length, row.upvotes]),
     [
       [max, 0, undefined],
       [1, max - 1, undefined],
@@ -227,7 +227,7 @@ test('an adjustment with many vote records is split: pins first, counts last', a
     ],
   );
   assert.is(rows[2]?.releaseBeforeMs, 9);
-  assert.equal(splitChange({ upvotes: -1 }, max), [{ hold: [], release: [], upvotes: -1 }]);
+  assert.equal(splitChange({ upvotes: -1 }, max), [{ pinned: [], release: [], upvotes: -1 }]);
 });
 
 test('a full reset spares immutable votes, and their voters still wait', async () => {

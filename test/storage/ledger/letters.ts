@@ -36,21 +36,6 @@ export const claimLetters = (claims: Claims, open: () => RealWorld): void => {
     assert.is((body as { state: { clicks: number } }).state.clicks, 5);
     assert.ok(newest_at >= created_at);
   });
-
-  claims('letters that an earlier release wrote per refusal stay beside them', async () => {
-    const { ledger, sql, list } = open();
-    await sql`delete from dead_letters`;
-    const ref = await list('sick-long');
-    for (let times = 0; times < 2; times++) {
-      await sql`insert into dead_letters (source, body, reason) values ('entity', '{}', 'as it was')`;
-    }
-    await ledger.writeDeadLetter({ entity: dirty(ref, 1, { version: 1 }), reason: 'now' });
-
-    const { rows: letters } = await createFailures(sql).listDeadLetters(1);
-
-    assert.equal(letters.map(({ reason }) => reason).sort(), ['as it was', 'as it was', 'now']);
-    await sql`delete from dead_letters`;
-  });
 };
 
 /** Claims about trying them again, on both kinds of SQL. */

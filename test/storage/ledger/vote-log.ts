@@ -1,13 +1,11 @@
 /**
  * The contract of the vote log: the numbers of a listing's votes are dense and never change, whatever flushes
- * are repeated, race or come from nodes of an earlier version. Run on both kinds of SQL.
+ * are repeated, or race. Run on both kinds of SQL.
  */
 import * as assert from 'uvu/assert';
 import type { EntityRef } from '../../../engine/ids.ts';
 import { importLines } from '../../../storage/import/import.ts';
-import { assignNumbers, countUnnumbered, listUnnumbered } from '../../../storage/ledger/vote-log.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
-import { assertExcludes, assertIncludes } from '../../support/assert-includes.ts';
 import { dirty, itagOf, type RealWorld, vote } from './world.ts';
 
 type Claims = (title: string, claim: () => Promise<void>) => void;
@@ -25,11 +23,6 @@ const readHead = async (sql: Sql, { incarnation }: EntityRef): Promise<number | 
     select votes_logged from totals where incarnation = ${incarnation}`;
   return row?.votes_logged;
 };
-
-/** Writes a vote as a node of the version before did: without a number. */
-const insertUnnumbered = (sql: Sql, ref: EntityRef, number: number): Promise<unknown> => sql`
-  insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
-  values (${itagOf(number)}, ${new Date(at)}, ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'old', true, 0)`;
 
 export const registerVoteLogTests = (test: Claims, open: () => RealWorld): void => {
   test('vote log: numbers follow time within a flush, and flushes one another', async () => {
@@ -147,35 +140,5 @@ const registerLateNumberTests = (test: Claims, open: () => RealWorld): void => {
     await ledger.flush({ entities: [], votes: [vote(ref, 61_021)] });
 
     assert.equal(await readNumbers(sql, ref), [[itagOf(61_021), null]]);
-    assertExcludes(await listUnnumbered(sql, 100), ref.incarnation);
-  });
-
-  test('vote log: rows of an earlier version are numbered after those that have numbers, once', async () => {
-    const { ledger, list, sql } = open();
-    const ref = await list('log-mixed');
-    const before = await countUnnumbered(sql);
-    for (const number of [61_033, 61_031]) await insertUnnumbered(sql, ref, number);
-    assert.is(await countUnnumbered(sql), before + 2);
-    await ledger.flush({ entities: [], votes: [vote(ref, 61_032)] });
-    assertIncludes(await listUnnumbered(sql, 100), ref.incarnation);
-
-    const done = await Promise.all([
-      assignNumbers(sql, ref.incarnation),
-      assignNumbers(sql, ref.incarnation),
-      ledger.flush({ entities: [], votes: [vote(ref, 61_034)] }),
-    ]);
-
-    assert.is(done[0] + done[1], 2);
-    assert.is(await countUnnumbered(sql), before);
-    const numbers = await readNumbers(sql, ref);
-    assert.equal(
-      numbers.map(([, number]) => number),
-      [1, 2, 3, 4],
-    );
-    assert.equal(numbers[0], [itagOf(61_032), 1]);
-    const order = numbers.map(([itag]) => itag);
-    assert.ok(order.indexOf(itagOf(61_031)) < order.indexOf(itagOf(61_033)));
-    assert.is(await readHead(sql, ref), 4);
-    assertExcludes(await listUnnumbered(sql, 100), ref.incarnation);
   });
 };

@@ -13,7 +13,6 @@ import {
 } from '../../../storage/catalogue/webhooks/endpoints.ts';
 import { createWebhookQueue, type Lease } from '../../../storage/catalogue/webhooks/queue.ts';
 import { expireBacklogs, purgeDeliveries } from '../../../storage/catalogue/webhooks/upkeep.ts';
-import { assignNumbers } from '../../../storage/ledger/vote-log.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { itagOf, type RealWorld, vote } from './world.ts';
 
@@ -118,9 +117,6 @@ const registerNeighbourTests = (test: Claims, open: () => RealWorld): void => {
     };
     const paired = [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5].map((user) => `user${user}`);
     assert.equal(await readAuthors(), paired);
-    await sql`update votes set log_number = null where incarnation = ${ref.incarnation}`;
-    await assignNumbers(sql, ref.incarnation);
-    assert.equal(await readAuthors(), paired);
   });
 };
 
@@ -153,28 +149,6 @@ const registerRaceTests = (test: Claims, open: () => RealWorld): void => {
     await ledger.flush({ entities: [], votes: makeVotes(ref, 62_701, 2) });
 
     assert.equal(await readNumbers(sql, id), [1, 2]);
-  });
-
-  test('webhooks: rows numbered late get deliveries, but none from before the endpoint', async () => {
-    const { list, sql } = open();
-    const ref = await list('hook-late');
-    const id = await addEndpoint(sql, ref);
-    for (const [number, createdAt] of [
-      [62_201, new Date(at)],
-      [62_202, new Date()],
-    ] as const) {
-      await sql`
-        insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
-        values (${itagOf(number)}, ${createdAt}, ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'old', true, 0)`;
-    }
-    await assignNumbers(sql, ref.incarnation);
-
-    assert.equal(await readNumbers(sql, id), [2]);
-    await sql`
-      insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num)
-      values (${itagOf(62_203)}, now(), ${ref.incarnation}, ${ref.kind}, ${ref.id}, 'old', true, 0)`;
-    assert.is(await assignNumbers(sql, ref.incarnation, { writesDeliveries: false }), 1);
-    assert.equal(await readNumbers(sql, id), [2], 'webhooks are switched off');
   });
 };
 
