@@ -19,6 +19,7 @@ import { nameSuccessor } from './request/retired-paths.ts';
 import { publicCors } from './response/cors.ts';
 import type { AnyRoute } from './route.ts';
 import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
+import type { ServerOptions } from './server/uws-exchange.ts';
 import { createHttpServer, type HttpServer } from './server/uws-server.ts';
 import { addSite } from './site/routes.ts';
 import { createSite, type SiteOptions } from './site/site.ts';
@@ -90,9 +91,19 @@ export const createFacade = (options: FacadeOptions): Facade => {
     ...(proxies.length > 0 && { onConnection: addresses.recordConnection }),
     requestIdPrefix: `${randomBytes(4).toString('hex')}-`,
     sockets: { path: '/feed', protocol: 'rollcall.v1' },
+    readAddress: addresses.read,
+    onCut: createCutReporter(options),
   });
   return buildFacade(server, deadlines);
 };
+
+/** Records connections that are closed because their clients do not read. */
+export const createCutReporter =
+  ({ app, logger }: Pick<FacadeOptions, 'app' | 'logger'>): NonNullable<ServerOptions['onCut']> =>
+  (reason, { unsentBytes, ...details }) => {
+    app.counts.cutReaders[reason] += 1;
+    logger.warn({ ...details, reason, unsent_bytes: unsentBytes }, 'closed a connection that does not read');
+  };
 
 /** Combines a server and its deadlines into a facade; `end` ends what else a drain would wait for. */
 export const buildFacade = (

@@ -11,7 +11,7 @@ import { isIP } from 'node:net';
 import { Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import type { App } from '../app.ts';
-import { buildFacade, compileRoutes, defaultDeadlines, type Facade } from '../facade.ts';
+import { buildFacade, compileRoutes, createCutReporter, defaultDeadlines, type Facade } from '../facade.ts';
 import { createLimiter, defaultLimits } from '../limits/limiter.ts';
 import { createFollower } from '../request/changes.ts';
 import { usualBodyLimits } from '../request/check.ts';
@@ -89,6 +89,7 @@ export const createAdmin = (options: AdminOptions): Facade => {
     phase: { leaving: false, draining: false },
     shared: false,
     requestIdPrefix: 'operator-',
+    onCut: createCutReporter(options),
   });
   // Streams are requests in flight.
   return buildFacade(server, deadlines, live.close);

@@ -16,31 +16,64 @@ import type {
 import type { WireReply } from './exchange.ts';
 import type { OpenPush, PushConnection, PushOwner } from './push-connection.ts';
 import { pump, type StreamSink } from './stream.ts';
-import { ChunkWriter } from './uws-send.ts';
+import type { UnsentReply } from './unsent.ts';
+import { ChunkWriter, chunksBytesMax, restartTimeout } from './uws-send.ts';
 
-/** Goes on with a response whose status and headers are written; calls `onEnd` after its last chunk. */
+export interface StreamEvents {
+  /** After the last chunk. */
+  onEnd(): void;
+  /** The socket is full, or has room again. */
+  onFull(reply: UnsentReply): void;
+  onRoom(reply: UnsentReply): void;
+  readonly onCut: UnsentReply['cut'];
+}
+
+/** Goes on with a response whose status and headers are written. */
 export const openChunkStream = (
   response: HttpResponse,
   chunks: AsyncIterable<string | Uint8Array>,
-  onEnd: () => void,
+  events: StreamEvents,
 ): StreamSink => {
   let writable = (): void => {};
   const writer = new ChunkWriter(response);
+  const reply: UnsentReply = {
+    get sentBytes() {
+      return writer.sentBytes;
+    },
+    unsentBytes: chunksBytesMax,
+    flush: () => restartTimeout(response),
+    cut: (reason, unsentBytes) => {
+      events.onCut(reason, unsentBytes);
+      response.close();
+    },
+  };
   response.onWritable(() => {
-    if (writer.flush()) writable();
+    if (!writer.flush()) return true;
+    events.onRoom(reply);
+    writable();
     return true;
   });
-  return pump(chunks, {
-    write: (chunk) => writer.write(chunk),
+  const sink = pump(chunks, {
+    write: (chunk) => {
+      const hasRoom = writer.write(chunk);
+      if (!hasRoom) events.onFull(reply);
+      return hasRoom;
+    },
     onWritable: (task) => {
       writable = task;
     },
     end: () => {
       response.cork(() => response.end());
-      onEnd();
+      events.onEnd();
     },
     destroy: () => response.close(),
   });
+  return {
+    abort: () => {
+      events.onRoom(reply);
+      sink.abort();
+    },
+  };
 };
 
 /** The offer of a client to upgrade its request. */

@@ -15,8 +15,11 @@
  * | WebSocket messages, 101 | the library appends what it cannot cork; no cork of ours | any |
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { CutReason, UnsentReply } from './unsent.ts';
 
 export const corkBytesMax = 15_000;
+/** What uWebSockets.js holds of a stream whose socket is full: two pieces. */
+export const chunksBytesMax = 30_000;
 /** The first chunk has some bytes of head before it, each event a line behind it. */
 const chunkBytesMax = 14_000;
 
@@ -27,10 +30,17 @@ export const countBytes = (body: string | Uint8Array | null): number =>
 const toBytes = (text: string | Uint8Array): Uint8Array =>
   typeof text === 'string' ? Buffer.from(text) : text;
 
+/** uWebSockets.js closes a connection 8 to 12 s after the last event; this is one. */
+export const restartTimeout = (response: HttpResponse): void => {
+  response.pause(); // Else `resume` would break the connection.
+  response.resume();
+};
+
 /** Writes chunks of a response in pieces; keeps those for which the socket has no room. */
 export class ChunkWriter {
   readonly #response: HttpResponse;
   #rest: Uint8Array | null = null;
+  sentBytes = 0;
 
   constructor(response: HttpResponse) {
     this.#response = response;
@@ -61,6 +71,7 @@ export class ChunkWriter {
 
   #writePiece(piece: string | Uint8Array, ending: string): boolean {
     let hasRoom = true;
+    this.sentBytes += piece.length;
     this.#response.cork(() => {
       hasRoom = this.#response.write(piece);
       if (ending !== '') hasRoom = this.#response.write(ending) && hasRoom;
@@ -75,6 +86,7 @@ export interface BodyWriting {
   readonly closes: boolean;
   /** Called when the library has all of it; the response must not be used from then on. */
   readonly onEnd: () => void;
+  readonly onCut: (reason: CutReason, unsentBytes: number) => void;
 }
 
 /**
@@ -82,36 +94,48 @@ export interface BodyWriting {
  * for all readers of a shared body. The response waits meanwhile, so the parser closes a connection that
  * sends another request.
  */
-export class BodyWriter {
+export class BodyWriter implements UnsentReply {
   readonly #response: HttpResponse;
   readonly #body: Uint8Array;
-  readonly #onEnd: () => void;
-  readonly #closes: boolean;
-  #sent = 0;
+  readonly #with: BodyWriting;
+  #sent: number;
 
-  constructor(response: HttpResponse, { body, closes, onEnd }: BodyWriting) {
+  constructor(response: HttpResponse, writing: BodyWriting) {
     this.#response = response;
-    this.#body = toBytes(body);
-    this.#closes = closes;
-    this.#onEnd = onEnd;
+    this.#body = toBytes(writing.body);
+    this.#with = writing;
+    this.#sent = response.getWriteOffset();
     response.onWritable(() => {
       this.flush();
       return true;
     });
   }
 
+  get sentBytes(): number {
+    return this.#sent;
+  }
+
+  get unsentBytes(): number {
+    return this.#body.length - this.#sent;
+  }
+
   flush(): void {
     const response = this.#response;
     const rest = this.#body.subarray(this.#sent);
     // A total that is never reached keeps the response, for only a response closes its connection.
-    const total = this.#body.length + (this.#closes ? 1 : 0);
+    const total = this.#body.length + (this.#with.closes ? 1 : 0);
     let isDone = false;
     response.cork(() => {
       isDone = response.tryEnd(rest, total)[1];
     });
     this.#sent = isDone ? this.#body.length : response.getWriteOffset();
-    if (this.#sent < this.#body.length) return;
-    this.#onEnd();
+    if (this.unsentBytes > 0) return;
+    this.#with.onEnd();
     if (!isDone) response.close();
+  }
+
+  cut(reason: CutReason, unsentBytes: number): void {
+    this.#with.onCut(reason, unsentBytes);
+    this.#response.close();
   }
 }

@@ -86,8 +86,8 @@ export const createFeedCounts = () => ({
 export type FeedCounts = ReturnType<typeof createFeedCounts>;
 
 export const createCounts = (nowMs: () => number = () => performance.now()) => ({
-  /** Answered requests. */
   requests: 0,
+  cutReaders: { slow: 0, address: 0, node: 0 },
   commits: { calls: 0, items: 0, milliseconds: 0 },
   flushes: { rounds: 0, milliseconds: 0 },
   commitFailures: countBy(['not_applied', 'unknown']),

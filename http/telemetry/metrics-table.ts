@@ -246,6 +246,11 @@ const outwardMetrics: MetricTable<NodeCounts> = {
     labels: ['reason'],
     read: ({ feed }) => feed.refused,
   },
+  rollcall_http_unread_closed_total: {
+    help: 'Connections closed because the client did not read, by reason: slow, address or node (bytes).',
+    labels: ['reason'],
+    read: ({ cutReaders }) => cutReaders,
+  },
   rollcall_feed_conflated_total: {
     help: 'Totals that were not sent to a full socket, which gets the newest ones later.',
     read: ({ feed }) => feed.conflated,

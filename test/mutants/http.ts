@@ -83,14 +83,14 @@ export const httpMutants: readonly Mutant[] = [
   },
   {
     name: 'the cap of a body, as declared',
-    file: 'http/server/uws-server.ts',
+    file: 'http/server/uws-exchange.ts',
     find: `    if (this.headers.contentLength > bytesMax) {`,
     replace: `    if (bytesMax < 0) {`,
     why: 'a client could keep a connection busy with what is refused anyway (I15)',
   },
   {
     name: 'the cap of a body, as it comes',
-    file: 'http/server/uws-server.ts',
+    file: 'http/server/uws-exchange.ts',
     find: `    if (this.#bytes > this.#bytesMax) {`,
     replace: `    if (this.#bytes < 0) {`,
     why: 'a chunked body could fill the memory (I15)',

@@ -52,6 +52,7 @@ const alertedOn = [
   'rollcall_feed_connections{kind="websocket"}',
   'rollcall_feed_frames_total{event="gap"}',
   'rollcall_feed_conflated_total',
+  'rollcall_http_unread_closed_total{reason="slow"}',
   'rollcall_feed_gaps_total{reason="behind"}',
   'rollcall_feed_refused_total{reason="connections"}',
 ];

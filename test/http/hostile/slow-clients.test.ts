@@ -1,6 +1,7 @@
 /**
- * Slow clients, 56 in seven kinds: others are served meanwhile, and in the end the server closes them all.
- * A thousand of each kind are in test/faults/cases/http-hostile-clients.fault.ts. Time limit: 120 s.
+ * Slow clients, 48 in six kinds: others are served meanwhile, and in the end the server closes them all. A
+ * thousand of each kind, and of those that read nothing, which takes a minute, are in
+ * test/faults/cases/http-hostile-clients.fault.ts. Time limit: 120 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -15,22 +16,20 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 test('slow clients are closed, and no other client waits for them', async () => {
   const world = await openWorld();
-  const slow = openSlowClients(world.port, slowKinds('/things/@stream?pieces=1000000', '/echo'), perKind);
+  const kinds = slowKinds('/things/@stream?pieces=1000000', '/echo').filter(({ deaf }) => deaf !== true);
+  const slow = openSlowClients(world.port, kinds, perKind);
   try {
     await slow.connected;
     const untilMs = performance.now() + closedWithinMs;
     let served = 0;
-    // A client that does not read does not see the end; what counts is that its stream ended on the server.
-    const streamsEnded = (): number => world.seen.filter(({ name }) => name === 'streamEnded').length;
-    while ((slow.open() > perKind || streamsEnded() < perKind) && performance.now() < untilMs) {
+    while (slow.open() > 0 && performance.now() < untilMs) {
       assert.is((await ask(world, 'GET', '/things/a')).status, 200);
       served += 1;
       await pause(100);
     }
 
     assert.ok(served > 0);
-    assert.is(streamsEnded(), perKind);
-    assert.ok(slow.open() <= perKind, `${slow.open()} are open`);
+    assert.is(slow.open(), 0);
   } finally {
     slow.close();
     await world.close();
