@@ -13,15 +13,16 @@ import { countCodePoints } from '../../engine/rules/text.ts';
 import { escapeMarkup, removeControls } from '../response/document.ts';
 import { createParser } from './parser.ts';
 
-/** What a text may take. A full README of 65,536 characters takes 4,000 to 22,000 steps. */
+/** What a text may take. A full README of 65,536 characters takes 3,000 to 11,000 steps. */
 export const textLimits = {
   /** Looks at lines and at positions in them, and tokens. */
-  steps: 24_000,
+  steps: 12_000,
   /** Of these, what may go into finding the blocks. */
-  blockSteps: 14_000,
+  blockSteps: 8_000,
   /** Tokens of blocks that lie in each other; a list in a list counts two. */
   depth: 20,
   links: 1_000,
+  linkTries: 2_000,
   addressLength: 2_048,
   labelLength: 1_000,
   /** All attributes of links together, which references repeat. */
@@ -170,8 +171,12 @@ const boundLinks = (parser: MarkdownIt): void => {
   // Addresses that begin so are no links here.
   linkify.add('//', null).add('ftp:', null);
   linkify.testSchemaAt = (...args) => {
-    const length = takeOne('linkTries', textLimits.links * 2) ? testSchemaAt(...args) : 0;
-    return length < textLimits.addressLength ? length : 0;
+    const { linkTries } = textLimits;
+    const length = takeOne('linkTries', linkTries) ? testSchemaAt(...args) : 0;
+    if (length < textLimits.addressLength) return length;
+    // Too long, and each address that begins within it would be tried to its end as well.
+    takeOne('linkTries', linkTries, linkTries / 20);
+    return 0;
   };
   // The parser takes a match for granted where there is a test; both would try each address.
   linkify.test = (text) => text.includes(':');

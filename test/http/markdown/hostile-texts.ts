@@ -24,6 +24,7 @@ export const hostileTexts: Readonly<Record<string, string>> = {
   'addresses without a scheme': fill('//a.b/'),
   'schemes without an address': fill('http://'),
   'open brackets in addresses': fill('https://a.b/('),
+  'addresses in addresses': fill('https://a.b/'),
   'open brackets': fill('['),
   'brackets in brackets': '['.repeat(textLengthMax / 2) + ']'.repeat(textLengthMax / 2),
   'emphasis of two kinds': fill('*_'),
@@ -67,14 +68,17 @@ const fragments: readonly string[] = [
 const repeats = [3, 30, 300, 3_000] as const;
 
 const combine = (random: Random, depth: number): string => {
-  const part = (): string => combine(random, depth - 1).slice(0, textLengthMax);
+  const part = (): string => combine(random, depth - 1);
+  /** A longer result would be cut off. */
+  const repeat = (text: string, count: number): string =>
+    text.repeat(Math.min(count, Math.ceil(textLengthMax / text.length)));
   const times = (): number => 1 + random.below(random.pick(repeats));
   const shape = depth === 0 ? 0 : random.below(4);
-  if (shape === 1) return part().repeat(times());
+  if (shape === 1) return repeat(part(), times());
   if (shape === 2) return part() + part();
   if (shape === 3) {
     const count = Math.min(300, times());
-    return part().repeat(count) + part() + part().repeat(count);
+    return repeat(part(), count) + part() + repeat(part(), count);
   }
   return Array.from({ length: 1 + random.below(4) }, () => random.pick(fragments)).join('');
 };
