@@ -1,7 +1,7 @@
 /**
- * Slow clients, 48 in six kinds: others are served meanwhile, and in the end the server closes them all. A
- * thousand of each kind, and of those that read nothing, which takes a minute, are in
- * test/faults/cases/http-hostile-clients.fault.ts. Time limit: 120 s.
+ * Slow clients, 48 in six kinds: others are served meanwhile, and in the end the server closes them all.
+ * Those that read nothing are closed after a minute, by the clock of test/http/server/unsent.test.ts. Time
+ * limit: 120 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
