@@ -22,7 +22,7 @@ export const textLimits = {
   /** Tokens of blocks that lie in each other; a list in a list counts two. */
   depth: 20,
   links: 1_000,
-  linkTries: 2_000,
+  linkTries: 1_200,
   addressLength: 2_048,
   labelLength: 1_000,
   /** All attributes of links together, which references repeat. */
