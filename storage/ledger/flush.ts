@@ -91,9 +91,8 @@ export interface VoteRules {
  * Inserts and numbers new votes, and writes their webhook deliveries.
  *
  * Throws a serialization failure when SQL already has one of the votes and `skipsExisting` is false. That
- * happens in a repeated flush, and when a node of an earlier version wrote the vote meanwhile (it takes no
- * lock for votes alone). `on conflict do nothing` is no way out: it would cost a search and a log record for
- * each vote, and the number of an ignored row would be missing.
+ * happens in a repeated flush. `on conflict do nothing` is no way out: it would cost a search and a log
+ * record for each vote, and the number of an ignored row would be missing.
  */
 export const insertVotes = async (
   transaction: Transaction,

@@ -107,7 +107,7 @@ export const hotMutants: readonly Mutant[] = [
     why: 'a click would count twice when the store falls back a second time (I3)',
   },
   {
-    name: 'a record of an earlier library is changed by byte positions',
+    name: 'a record with a long text is changed by byte positions',
     file: 'storage/hot/redis/functions/1-slots.lua',
     find: ` and not slot.isWide then`,
     replace: ` then`,
@@ -115,7 +115,7 @@ export const hotMutants: readonly Mutant[] = [
     why: 'the first change after an update would write a record that cannot be read (I1)',
   },
   {
-    name: 'a record of a later library is a deleted listing',
+    name: 'a record of a newer library is a deleted listing',
     file: 'storage/hot/redis/functions/1-slots.lua',
     find: `incarnation, packed = UNKNOWN, unknownForm`,
     replace: `incarnation = unpackValue(packed)[1]`,
@@ -123,7 +123,7 @@ export const hotMutants: readonly Mutant[] = [
     why: 'during an update an older node would answer 404 for what a newer one has written',
   },
   {
-    name: 'a record of a later version is read in part by LMDB',
+    name: 'a record of a newer program is read in part by LMDB',
     file: 'storage/hot/lmdb/codec.ts',
     find: ` && array.length <= lengthMax`,
     replace: '',

@@ -195,7 +195,7 @@ export const packChanges = (changes: Changes): RecordBuffer => {
 
 const unpackKnownSlot = (address: EntityAddress, array: SlotArray): StoredSlot => {
   const stored = unpackSlot(array);
-  if (stored === null) throw new Error(`a later version wrote ${address}; start that version again`);
+  if (stored === null) throw new Error(`a newer program wrote ${address}; start that one again`);
   return stored;
 };
 

@@ -104,8 +104,8 @@ const checkItags = ({ itags }: VoteItem): readonly string[] => {
 };
 
 /**
- * Separates a vote's time and its origin in the outbox. Versions that know no origins read both as one
- * number; these zeros make the origin a fraction that is too small to matter.
+ * Separates a vote's time and its origin in the outbox. A reader of the time alone takes both as one number;
+ * these zeros make the origin a fraction that is too small to matter.
  */
 const originMark = '.0000';
 const originPattern = /^\d{1,64}$/;

@@ -5,7 +5,7 @@
  * On one server every function that changes something sets one key (`moved`) to a value that never comes
  * again, also not after Redis has lost its newest writes. A reader names the value that it knows; while that
  * is still the current one, Redis answers without reading any shard. A Cluster has no key that belongs to all
- * shards, and earlier libraries do not set it: then every head is read.
+ * shards: then every head is read.
  */
 import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { type EntityAddress, type Shard, shardsTotal } from '../../../engine/ids.ts';

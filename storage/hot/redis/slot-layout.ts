@@ -17,8 +17,7 @@ const firstHead = ['INCARNATION', 'SINCE', 'VERSION', 'LISTED', 'LISTED_SINCE'];
 const restHead = ['FLUSHED', 'REVISION', 'BANNED', 'PREMIUM_UNTIL'];
 export const firstBefore = firstHead.length;
 export const restBefore = restHead.length;
-/** Values of the first array in the oldest records, which lack later fields, and in those of this program. */
-export const firstLengthMin = 14;
+/** Values of the first array. */
 export const firstLength = firstBefore + firstFields.length;
 // A later field here would follow the parts, which many records lack.
 assert.equal(restFields.length, 7, 'a new field belongs to the first array');
@@ -48,7 +47,6 @@ export const names: Readonly<Record<string, number | string>> = {
   ...toNumbers(openSlot),
   ...toNumbers(rest),
   FIRST_LENGTH: firstLength,
-  FIRST_LENGTH_MIN: firstLengthMin,
   HEAD_BYTES: isShort ? 1 : 3,
   /** The last byte of the head of a first array. */
   HEAD_END: isShort ? shortArray + firstLength : firstLength,
@@ -96,16 +94,5 @@ local function mergePost(slot, items, at)
     ${join(postedFields, (_, index) => `items[at + ${index + 1}]`)}
   ${join(postedFields, (field) => `${toValue(field)} = ${field.name} or ${toValue(field)}`, '\n  ')}
   return ${join(postedFields.filter(isTotal), ({ name }) => name, ' or ')}
-end
-
--- Fills what the first array of an older record lacks.
-local function fillNewerFields(slot, length)
-  ${firstFields
-    .slice(firstLengthMin - firstBefore)
-    .map((field, index) => {
-      const empty = JSON.stringify(fieldKinds[field.kind].empty);
-      return `if length < ${firstLengthMin + index + 1} then ${toValue(field)} = ${empty} end`;
-    })
-    .join('\n  ')}
 end
 `;

@@ -7,13 +7,13 @@
  * doubles, whose order must match the head in `functions/3-parts.lua`. No I/O.
  */
 import type { Slot } from '../../../engine/entity/apply.ts';
-import { compile, emptyTotals, fields, type NamedField } from '../../../engine/entity/fields.ts';
+import { compile, fields, type NamedField } from '../../../engine/entity/fields.ts';
 import { checkState } from '../../../engine/entity/snapshot.ts';
 import type { HotState, LazyState, PartsState, PartsTable } from '../../../engine/entity/state.ts';
 import type { Incarnation } from '../../../engine/ids.ts';
 import type { SlotDamage } from './damage.ts';
 import type { Value } from './pack.ts';
-import { firstBefore, firstFields, firstLengthMin, restBefore, restFields } from './slot-layout.ts';
+import { firstFields, restBefore, restFields } from './slot-layout.ts';
 import {
   type ByteCursor,
   createCursor,
@@ -46,13 +46,8 @@ export const packState = compile<
 
 const isNumber = ({ kind }: NamedField): boolean => kind === 'counter' || kind === 'time';
 const takeField = (field: NamedField): string => `${isNumber(field) ? 'takeNumber' : 'takeText'}(cursor)`;
-/** Reads a field of the first array, which records from before the field lack. */
-const takeFirst = (field: NamedField, index: number): string => {
-  const { name } = field;
-  const value = takeField(field);
-  if (firstBefore + index < firstLengthMin) return `const ${name} = ${value};`;
-  return `const ${name} = length > ${firstBefore + index} ? ${value} : empty.${name};`;
-};
+/** Reads a field of the first array. */
+const takeFirst = (field: NamedField): string => `const ${field.name} = ${takeField(field)};`;
 
 /** Builds the source of a property of the state; those of the first array are read by then. */
 const takeOrName = (field: NamedField): string =>
@@ -62,11 +57,10 @@ const takeOrName = (field: NamedField): string =>
 const takeTotals = compile<
   (
     cursor: ByteCursor,
-    length: number,
     known: { readonly version: number; readonly listed: boolean; readonly listedSinceMs: number },
   ) => { readonly state: HotState; readonly restValues: number }
 >(
-  `(cursor, length, { version, listed, listedSinceMs }) => {
+  `(cursor, { version, listed, listedSinceMs }) => {
     ${firstFields.map(takeFirst).join('\n')}
     const restValues = takeArray(cursor);
     const flushedVotes = takeNumber(cursor);
@@ -79,16 +73,16 @@ const takeTotals = compile<
     };
     return { state, restValues };
   }`,
-  { takeArray, takeNumber, takeText, takeFlag, empty: emptyTotals },
+  { takeArray, takeNumber, takeText, takeFlag },
 );
 
 /** Reads what follows the incarnation in a slot with a state. Throws on an invalid state. */
-const takeState = (cursor: ByteCursor, length: number): HotState => {
+const takeState = (cursor: ByteCursor): HotState => {
   skip(cursor, 1);
   const version = takeNumber(cursor);
   const listed = takeFlag(cursor);
   const known = { version, listed, listedSinceMs: takeNumber(cursor) };
-  const { state, restValues } = takeTotals(cursor, length, known);
+  const { state, restValues } = takeTotals(cursor, known);
   // The SQL row it was initialised from follows; only the Lua functions use it.
   if (restValues >= restLengthWithParts) return addParts(state, cursor);
   skip(cursor, restValues - restLength);
@@ -116,7 +110,7 @@ export const takeSlot = (cursor: ByteCursor): Slot | 'damaged' | null => {
   const length = takeArray(cursor);
   if (length <= 0) return length === 0 ? 'damaged' : null;
   const incarnation = takeNumber(cursor) as Incarnation;
-  return { incarnation, state: length === 1 ? null : takeState(cursor, length) };
+  return { incarnation, state: length === 1 ? null : takeState(cursor) };
 };
 
 /** Reads the next value of a reply, a text that is a slot. Reports what is wrong with a damaged one. */

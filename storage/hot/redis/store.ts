@@ -32,6 +32,7 @@ import {
   readMemorySettings,
 } from './durability.ts';
 import { toOpenError, toStorageError } from './errors.ts';
+import { assertFormat } from './format.ts';
 import { createHeadsReader, type HeadsReader, readChanges } from './heads.ts';
 import { dropLibraries, readLibrary } from './library.ts';
 import { type Link, openLink } from './link.ts';
@@ -287,6 +288,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
   const link = await openLink(wanted).catch((error: unknown) => {
     throw toOpenError(error);
   });
+  await assertFormat(link);
   const durability = createDurabilityWatch(link);
   await durability.check();
   const store: RedisState = {

@@ -11,6 +11,7 @@ import { computeShard, type EntityAddress, type Incarnation } from '../../../eng
 import { limits } from '../../../engine/limits.ts';
 import type { HotRecord, HotTransfer } from '../../move/records.ts';
 import { nodesSeenKey } from '../../nodes/heartbeats.ts';
+import { formatField, redisFormat } from './format.ts';
 import type { Link } from './link.ts';
 import { packShortArray, packValue } from './pack.ts';
 import { readPart } from './parts.ts';
@@ -39,7 +40,7 @@ export const createTransfer = (link: Link): HotTransfer => ({
     for (const { shard, generation, version, chainHash } of heads) {
       const position = packDoubles([version, chainHash]);
       const key = `${link.prefix}{s${toTag(shard)}}:e`;
-      await link.send('HSET', [key, '!g', String(generation), '!v', position]);
+      await link.send('HSET', [key, '!g', String(generation), '!v', position, formatField, redisFormat]);
     }
   },
 });

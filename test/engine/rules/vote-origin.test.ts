@@ -1,5 +1,6 @@
 /**
- * Origins of votes: hashes that say nothing about the address, in a form that earlier versions do not see.
+ * Origins of votes: hashes that say nothing about the address, behind a mark that readers of the time alone
+ * do not see.
  */
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
@@ -19,7 +20,7 @@ const originOf = (more: Partial<typeof client>, atMs = november) =>
 const isNumber = (text: string, bits: number) =>
   /^-?\d+$/.test(text) && BigInt.asIntN(bits, BigInt(text)) === BigInt(text);
 
-test('hashes of any address come back as numbers, and an earlier version reads the time alone', () => {
+test('hashes of any address come back as numbers, and a reader of the time alone gets it', () => {
   const time = fc.integer({ min: Date.UTC(2015, 0), max: Date.UTC(2200, 0) });
   const address = fc.ipV4().map((text) => ({ address: text, agent: text.repeat(9) }));
   fc.assert(

@@ -22,7 +22,7 @@ export interface OpenedStore {
   store: HotStore;
   /** Closes the store and opens it again on the same data; absent if the store cannot do that. */
   reopen?: () => Promise<HotStore>;
-  /** Replaces the record of a listing by one of a form that only a later version knows. */
+  /** Replaces the record of a listing by one of a form that only a newer program knows. */
   readonly newerRecords: {
     write(ref: EntityRef): Promise<void>;
     isUnchanged(ref: EntityRef): Promise<boolean>;
@@ -147,7 +147,7 @@ const entityExamples: Record<string, Example> = {
       assert.equal(await loadTotals(world), expected, 'in the store');
     }
   },
-  async 'a record of a later version is neither shown nor changed'(world) {
+  async 'a record of a newer program is neither shown nor changed'(world) {
     await world.send(init());
     await world.newerRecords.write(bot);
     const same = await world.send(click('5'), vote(world, 'a'), init(later), { kind: 'forget', target: bot });

@@ -1,5 +1,5 @@
 /**
- * The form of values in LMDB: the checksum is that of zlib, with which earlier versions wrote and read, and
+ * The form of values in LMDB: the checksum is that of zlib, with which any program can check them, and
  * values that follow each other in one buffer do not mix.
  */
 import { crc32 } from 'node:zlib';
@@ -27,7 +27,7 @@ test('the checksum of any part of a buffer is the one of zlib', () => {
   );
 });
 
-test('earlier versions can read what is written, and values stay when others are encoded', () => {
+test('zlib confirms what is written, and values stay when others are encoded', () => {
   const long = 'x'.repeat(1_000_000);
   const values = [[1, 'text', true], [], [Date.now(), 2 ** 52, ''], 7, [long], [long, long], ['after']];
   const encoded: EncodedValue[] = [];

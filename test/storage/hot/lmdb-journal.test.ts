@@ -61,7 +61,7 @@ const open = (folder: string, options: Options = {}): Journal & { readonly texts
 
 const words = ['one', 'two', 'three '.repeat(200), 'four', 'five'];
 
-/** A closed journal with these records, and so many zeros behind them; without any as of versions before. */
+/** A closed journal with these records, and so many zeros behind them. */
 const fillFile = async (records: readonly string[], zeros = 0): Promise<string> => {
   const folder = join(makeFolder('rollcall-journal-'), 'journal');
   const journal = open(folder);

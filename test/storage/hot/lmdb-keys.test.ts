@@ -1,6 +1,6 @@
 /**
  * Keys of the embedded hot store, beside those of lmdb's own encoder in the same folder: both have the same
- * bytes, since earlier versions and copies of the store are read with that one.
+ * bytes, since copies of the store are read with that one.
  */
 import { type Database, open } from 'lmdb';
 import { suite } from 'uvu';

@@ -1,5 +1,5 @@
 /**
- * Records of a later version in Redis: a first array with one value more than this version knows.
+ * Records of a newer program in Redis: a first array with one value more than this one knows.
  */
 import type { Cluster, Redis } from 'ioredis';
 import { Packr } from 'msgpackr';

@@ -1,5 +1,5 @@
 /**
- * The hash tags of shards: equal shares for a Cluster's primaries, and tags that no later version changes.
+ * The hash tags of shards: equal shares for a Cluster's primaries, and a tag of its own for each shard.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

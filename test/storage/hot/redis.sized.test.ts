@@ -144,7 +144,7 @@ test('a node of another version may write: then all heads are read', async () =>
   const readHead = async () => (await store.readVersions(listAllShards()))[bot.shard]?.generation;
   assert.is(await readHead(), 1);
   const redis = new Redis(server?.url ?? '');
-  // Earlier libraries change shards without a trace in `moved`.
+  // A library that does not know `moved` changes shards without a trace there.
   const setGeneration = (generation: string) =>
     redis.hset(`w${worlds}:{s${toTag(bot.shard)}}:e`, '!g', generation);
   await setGeneration('2');
@@ -158,7 +158,7 @@ test('a node of another version may write: then all heads are read', async () =>
   await store.close();
 });
 
-test('records of earlier libraries, and ones with long texts, are read and changed like others', async () => {
+test('records with long texts, or of another packer, are read and changed like others', async () => {
   const opened = await open(() => startMs);
   const bot = refOf('bot', '1', 1);
   const redis = new Redis(server?.url ?? '');
@@ -192,7 +192,21 @@ test('records of earlier libraries, and ones with long texts, are read and chang
   await opened.dispose();
 });
 
-test('decisions are stored as earlier libraries read them, and read as they stored them', async () => {
+test('a store of another format is refused by its number', async () => {
+  const opened = await open(() => startMs);
+  const { shard } = refOf('bot', '1', 1);
+  await opened.store.publish([{ shard, generation: 1 }]);
+  const redis = new Redis(server?.url ?? '');
+  const key = `w${worlds}:{s${toTag(shard)}}:e`;
+  assert.is(await redis.hget(key, '!f'), '1');
+  await redis.hset(key, '!f', '7');
+  redis.disconnect();
+
+  const message = await opened.reopen?.().catch((error: Error) => error.message);
+  assert.match(String(message), /made by format 7; this program knows 1/);
+});
+
+test('decisions are stored as another packer reads them, and read as it stores them', async () => {
   const { store } = await open(() => startMs);
   const bot = refOf('bot', '1', 1);
   const redis = new Redis(server?.url ?? '');
@@ -219,16 +233,16 @@ test('decisions are stored as earlier libraries read them, and read as they stor
   const again = await send(...items);
   // Whole numbers as small as they are, as `cmsgpack` packs them.
   await redis.hset(key, '!q:p', packr.pack([1, startMs, [0, [1], [3, 77]]]));
-  const earlier = await send(...items);
+  const repacked = await send(...items);
   redis.disconnect();
 
   const retryAtMs = startMs + rules.windows.standard.waitMs;
   assert.equal(stored, [1, startMs, [0, ...Array.from({ length: 15 }, () => [1]), [0, retryAtMs]]]);
   assert.equal([again?.outcome, again?.decisions], ['duplicate', reply?.decisions]);
   assert.equal(reply?.decisions?.at(-1), { kind: 'refused', reason: 'wait', retryAtMs });
-  assert.equal([earlier?.outcome, earlier?.lastSequence], ['duplicate', 1]);
+  assert.equal([repacked?.outcome, repacked?.lastSequence], ['duplicate', 1]);
   assert.equal(
-    earlier?.decisions?.map(({ kind }) => kind),
+    repacked?.decisions?.map(({ kind }) => kind),
     ['applied', 'voted', 'refused'],
   );
   await store.close();

@@ -51,7 +51,7 @@ test('an edited profile is read again on the other node within a second', async 
 
 test('an edit without a message is read within a second, also while Redis is away', async () => {
   const edit = async (short: string): Promise<void> => {
-    // A node that is killed after its commit, one of an earlier version, or an import.
+    // A node that is killed after its commit, or an import.
     await sql`update bots set short = ${short} where bot_id = 'bot1'`;
     await until('it is read', async () => (await other.bots.find('bot1'))?.short === short, 1_000);
   };

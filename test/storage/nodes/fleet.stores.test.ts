@@ -49,7 +49,7 @@ test('foreign messages on the channel are ignored', async () => {
   const stop = other.subscribe({ onMessage: (message) => received.push(message) });
 
   await admin.publish('rollcall:signals', 'nonsense');
-  await admin.publish('rollcall:signals', '{"kind":"of a later version"}');
+  await admin.publish('rollcall:signals', '{"kind":"of a newer program"}');
   await one.publish(edited);
 
   await until('the good one came', () => received.length > 0);

@@ -20,10 +20,10 @@ local bucketMs = 12 * 3600000
 --   a deleted one  an array that holds the incarnation alone
 --
 -- slot-layout.ts has the values of both arrays in their order; here a name in capitals that it defines stands
--- for the value's position. In a record of an earlier library the first array may lack the newest fields; the
--- rest may end before BASE_GENERATION and BASE_VERSION (the SQL row that the listing was initialised from),
--- and before PARTS (the head of 3-parts.lua). Any other form is of a later library, which may run beside this
--- one during an update: such a listing is neither shown nor changed here, and its items are answered DAMAGED.
+-- for the value's position. The rest may end before BASE_GENERATION and BASE_VERSION (the SQL row that the
+-- listing was initialised from), and before PARTS (the head of 3-parts.lua). Any other form is of a newer
+-- library, which may run beside this one during an update: such a listing is neither shown nor changed here,
+-- and its items are answered DAMAGED.
 --
 -- The first array is written in a *fixed form*, in which `struct` reads and writes it in half the time of
 -- `cmsgpack`. It is valid MessagePack with these heads alone:
@@ -33,9 +33,9 @@ local bucketMs = 12 * 3600000
 --   a flag       0xc2 or 0xc3
 --   a text       0xd9, its length in 1 byte, its bytes
 --
--- So INCARNATION, SINCE and VERSION are at the same bytes in each. Arrays of earlier libraries, and arrays
--- with texts of more than 255 bytes, have heads of any width: `slot.isWide`. In these the incarnation does not
--- begin with 0xcb, because it is a whole number, which `cmsgpack` writes as such.
+-- So INCARNATION, SINCE and VERSION are at the same bytes in each. Arrays with texts of more than 255 bytes
+-- have heads of any width: `slot.isWide`. In these the incarnation does not begin with 0xcb, because it is a
+-- whole number, which `cmsgpack` writes as such.
 --
 -- While a call runs, an open slot is one Lua array: its address and what changed, then the values of the first
 -- array, then the index of the first byte of the rest (REST_AT). The rest is a table of its own (REST),
@@ -67,6 +67,8 @@ end
 local chunkMax = 1000
 
 local GENERATION_FIELD, VERSION_FIELD, PRODUCER_FIELD = '!g', '!v', '!q:'
+-- The number of the form of a shard's keys, and the field that has it (storage/hot/redis/format.ts).
+local FORMAT_FIELD, format1 = '!f', '1'
 
 -- Values that one `unpack` may put on Lua's stack.
 local stackMax = 4000
@@ -100,9 +102,8 @@ local function readLength(packed)
   return first >= 0x90 and first < 0xa0 and first - 0x90 or -1, 1
 end
 
-local function fillWideSlot(address, packed, length, offset, ...)
+local function fillWideSlot(address, packed, offset, ...)
   local slot = { address, packed, false, true, 0, false, false, false, ... }
-  fillNewerFields(slot, length)
   slot[REST_AT], slot.isWide = offset + 1, true
   return slot
 end
@@ -112,8 +113,8 @@ local function openOtherForm(address, packed)
   local incarnation = -1
   if packed then
     local length, headBytes = readLength(packed)
-    if length >= FIRST_LENGTH_MIN and length <= FIRST_LENGTH then
-      return fillWideSlot(address, packed, length, unpackSome(packed, length, headBytes))
+    if length == FIRST_LENGTH then
+      return fillWideSlot(address, packed, unpackSome(packed, length, headBytes))
     elseif length == 1 then
       incarnation = unpackValue(packed)[1]
     else
@@ -146,7 +147,7 @@ local function showSlot(packed)
     return none
   end
   local length = readLength(packed)
-  local isKnown = length == 1 or length >= FIRST_LENGTH_MIN and length <= FIRST_LENGTH
+  local isKnown = length == 1 or length == FIRST_LENGTH
   return isKnown and packed or unknownForm
 end
 
@@ -243,12 +244,10 @@ local function packVersion(version, chainHash)
   return packFixed('<dd', version, chainHash)
 end
 
--- Returns version and chain hash. Earlier libraries wrote the version alone.
+-- Returns version and chain hash.
 local function unpackVersion(text)
   if not text then
     return 0, 0
-  elseif #text < 16 then
-    return (unpackFixed('<d', text)), 0
   end
   local version, chainHash = unpackFixed('<dd', text)
   return version, chainHash

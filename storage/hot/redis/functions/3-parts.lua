@@ -5,7 +5,7 @@
 -- none, which the first byte of its rest shows. In a slot with a current table every entry of the list of
 -- shards is padded to the same width, so that a post replaces its entries without reading the others. `t` is
 -- the index of bots by the time at which their parts must be judged. A table expires when no node has judged
--- it for long, because earlier libraries delete bots without their parts.
+-- it for long.
 
 -- A head is the due time, the replaced shard count, then two tables of nine numbers each; a shard count of 0
 -- is no table.
@@ -55,7 +55,7 @@ function parts.openHead(slot)
   return head
 end
 
--- Leaves the rest packed if the head is its end. Earlier libraries and longer rests may have other forms.
+-- Leaves the rest packed if the head is its end. Longer rests may have other forms.
 function parts.unpackHead(slot)
   if not slot[REST] then
     local packed, restAt = slot[PACKED], slot[REST_AT]
@@ -538,8 +538,8 @@ function parts.read(keys, arguments)
   return concat(replies)
 end
 
--- The bots whose parts are due: address, incarnation, address, incarnation … Removes from the index what an
--- earlier library left there. Arguments: prefix, clock, the most bots, shards.
+-- The bots whose parts are due: address, incarnation, address, incarnation … Removes from the index bots
+-- without parts. Arguments: prefix, clock, the most bots, shards.
 function parts.listDue(keys, arguments)
   local due, nowMs, limit = {}, readClock(arguments[2]), tonumber(arguments[3])
   for index = 4, #arguments do

@@ -87,7 +87,7 @@ local function markDirty(stem, fields)
   local changed, dirty = {}, {}
   for index = 1, #fields, 2 do
     local slot = openSlot(fields[index], byte(fields[index]) ~= 33 and fields[index + 1])
-    assert(slot[INCARNATION] ~= UNKNOWN, 'a listing has the form of a later version')
+    assert(slot[INCARNATION] ~= UNKNOWN, 'a listing has the form of a newer library')
     if slot[EXISTS] and slot[SINCE] == 0 then
       slot[SINCE] = slot[VERSION]
       changed[#changed + 1] = fields[index]
@@ -128,7 +128,7 @@ local function publish(keys, arguments)
     return 1
   end
   call('HDEL', key, moves.raisingField)
-  call('HSET', key, GENERATION_FIELD, digits(generation))
+  call('HSET', key, GENERATION_FIELD, digits(generation), FORMAT_FIELD, format1)
   moves.record(keys, arguments[1])
   return 0
 end
