@@ -159,7 +159,7 @@ const openServers: OpenAll = async (config, options, undo) => {
     redis: hot,
     copySource: null,
     notes: [...server.notes, ...listWeak()],
-    listWarnings: () => [server.listNotes(), listWeak(), hot.pulse.listSlotNotes(), hot.listDamage()].flat(),
+    listWarnings: () => [server.listNotes(), listWeak(), hot.pulse.listNotes(), hot.listDamage()].flat(),
     isSqlUp: () => server.getLastError() === null,
   };
 };

@@ -27,6 +27,7 @@ export const noteSeverities = {
   push_refused: 'ticket',
   redis_may_evict: 'page',
   redis_policy: 'none',
+  redis_rights: 'page',
   redis_slot_moving: 'page',
   redis_weak: 'none',
   search_off: 'ticket',

@@ -25,6 +25,7 @@ import type { NewSession, SessionOfToken, SessionTarget } from '../catalogue/peo
 import type { Notices } from '../catalogue/shared/notices.ts';
 import type { Queryable } from '../sql/client.ts';
 import { readValue } from '../sql/rows.ts';
+import type { NodeMessage } from './messages.ts';
 import type { Pubsub } from './pubsub.ts';
 import {
   type AffectedSessions,
@@ -281,6 +282,13 @@ const repeatNotices = async (state: MirrorState): Promise<void> => {
   }
 };
 
+/**
+ * Notifies the nodes. A message that Redis refuses stops no change: its notice in SQL reaches every node
+ * within a second, and a node whose own messages do not arrive caches nothing.
+ */
+const notify = (state: MirrorState, message: NodeMessage): Promise<unknown> =>
+  state.pubsub.publish(message).catch(() => undefined);
+
 /** A failure after the first tombstone leaves the outcome unknown: the caller repeats the change. */
 const toOutcomeUnknown = (failure: unknown): unknown =>
   failure instanceof StorageError ? changeOutcome(failure, 'unknown') : failure;
@@ -290,7 +298,7 @@ const remove = async (state: MirrorState, target: SessionTarget, id: string): Pr
   if (hash === null) return false;
   await writeNotice(state, hash, 'revoked');
   try {
-    await state.pubsub.publish({ kind: 'session', hash, id });
+    await notify(state, { kind: 'session', hash, id });
     const removed = await state.sessions.remove(target, id);
     // Redis may have lost the first tombstone meanwhile; then a node may have cached the session from SQL
     // before the delete. If Redis is away now, `repeatNotices` writes the tombstone when it returns, and no
@@ -305,7 +313,7 @@ const remove = async (state: MirrorState, target: SessionTarget, id: string): Pr
 const putHolds = async (state: MirrorState, hashes: readonly string[], how: typeof writeNotice) => {
   await Promise.all(hashes.map((hash) => how(state, hash, 'hold')));
   for (let from = 0; from < hashes.length; from += messageHashesMax) {
-    await state.pubsub.publish({ kind: 'sessions', hashes: hashes.slice(from, from + messageHashesMax) });
+    await notify(state, { kind: 'sessions', hashes: hashes.slice(from, from + messageHashesMax) });
   }
 };
 

@@ -9,9 +9,13 @@ import { StorageError, type StorageOutcome, type StorageReason, toMessage } from
 
 /** The SQLSTATEs of each reason, or their classes (first two characters); an exact state wins. */
 const statesOf: Readonly<Partial<Record<StorageReason, readonly string[]>>> = {
-  busy: ['25006', '40001', '40P01', '53', '55006', '55P03', '57014', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE'],
+  // With 42, 3F and 26 it refuses for its own state: a right, a table, a search_path, a lost statement.
+  busy: [
+    ...['25006', '40001', '40P01', '53', '55', '57014', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE'],
+    ...['0A', '0L', '0P', '26', '3F', '42', '72', 'F0'],
+  ],
   // A login that is refused, or a database that is gone, may be back like a server.
-  unreachable: ['08', '28', '3D000', '40003', '57P01', '57P02', '57P03', '57P05'],
+  unreachable: ['08', '28', '3D000', '40003', '57P01', '57P02', '57P03', '57P04', '57P05'],
   full: ['53100', '58030'],
   row: ['22', '23', '54000'],
   damaged: ['58', 'XX'],

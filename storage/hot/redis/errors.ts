@@ -2,9 +2,10 @@
  * Classifies a failed call to Redis: whether it may have had an effect, and why it failed.
  *
  * An error *answer* is definite: Redis refuses before it runs our functions, and the functions check
- * everything before their first write. The one exception they report themselves (`HALFWRITTEN`). After a lost
- * connection or a time-out the outcome is unknown if the command may have been sent. Tests cover every entry
- * of the tables.
+ * everything before their first write. The one exception they report themselves (`HALFWRITTEN`). Whatever
+ * Redis refuses (a right, a command, a password, a key of another type), an operator can mend: it counts as
+ * `busy`. Only an error that Lua raises in our own code is a `bug`. After a lost connection or a time-out the
+ * outcome is unknown if the command may have been sent. Tests cover every entry of the tables.
  */
 import { StorageError, type StorageOutcome, type StorageReason, toError } from '../../../engine/errors.ts';
 
@@ -16,10 +17,12 @@ export interface ErrorMeaning {
 const toRefused = (reason: StorageReason): ErrorMeaning => ({ outcome: 'not_applied', reason });
 const toUnknown = (reason: StorageReason): ErrorMeaning => ({ outcome: 'unknown', reason });
 
-/** First words of error answers. One with another first word is a `bug`, and definite. */
-const busyAnswers = /^(LOADING|READONLY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|BUSY|TRYAGAIN|MOVED|ASK)(?= |$)/;
+/** First words of refusals that pass by themselves. */
+const passingAnswers = /^(LOADING|READONLY|MASTERDOWN|NOREPLICAS|CLUSTERDOWN|BUSY|TRYAGAIN|MOVED|ASK)(?= |$)/;
 const fullAnswers = /^(OOM|MISCONF)(?= |$)/;
 const halfWritten = /^HALFWRITTEN(?= |$)/;
+/** What Lua raises itself begins with a line of the code; what a command answers there does not. */
+const luaFault = /^(HALFWRITTEN )?(ERR )?@?user_(function|script):/;
 
 /** Messages of the client itself, given before anything is written to a socket. */
 const notSent =
@@ -50,9 +53,9 @@ export const classifyError = (error: Error): ErrorMeaning => {
   const last = redirectedTooOften.exec(message)?.[1];
   if (last !== undefined) return classifyError({ name: 'ReplyError', message: last });
   if (error.name === 'ReplyError') {
-    if (halfWritten.test(message)) return toUnknown('bug');
-    if (isFunctionMissing(error) || busyAnswers.test(message)) return toRefused('busy');
-    return toRefused(fullAnswers.test(message) ? 'full' : 'bug');
+    const reason = luaFault.test(message) ? 'bug' : 'busy';
+    if (halfWritten.test(message)) return toUnknown(reason);
+    return toRefused(fullAnswers.test(message) ? 'full' : reason);
   }
   if (notSent.test(message)) return toRefused('unreachable');
   return toUnknown(lost.test(message) ? 'unreachable' : 'bug');
@@ -66,8 +69,8 @@ export const readUnlessRefused = async <Answer>(question: Promise<Answer>, none:
   try {
     return await question;
   } catch (error) {
-    if (error instanceof Error && error.name === 'ReplyError' && classifyError(error).reason === 'bug')
-      return none;
+    const { name = '', message = '' } = error instanceof Error ? error : {};
+    if (name === 'ReplyError' && !passingAnswers.test(message) && !fullAnswers.test(message)) return none;
     throw error;
   }
 };

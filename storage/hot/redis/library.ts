@@ -28,12 +28,17 @@ const verbs = [
 ] as const;
 export type Verb = (typeof verbs)[number];
 
+/** Commands that the functions call before they write. */
+const readsOnly = /^(get|hm?get|hgetall|hscan|lrange|smembers|sismember|time|zcard|zrange|zrangebyscore)$/;
+
 export interface Library {
   readonly name: string;
   readonly version: string;
   readonly code: string;
   /** Function names as `FCALL` expects them. */
   readonly functions: Readonly<Record<Verb, string>>;
+  /** The commands that the functions call, in lower case. */
+  readonly commands: readonly string[];
 }
 
 /** Joins the part made by slot-layout.ts and the files in order, with numbers for the names of positions. */
@@ -47,7 +52,11 @@ const readSource = (folder: string): string => {
 
 /** Reads this program's library from its folder. Throws when a file cannot be read. */
 export const readLibrary = (folder = join(import.meta.dirname, 'functions')): Library => {
-  const source = readSource(folder);
+  const template = readSource(folder);
+  const called = template.matchAll(/\bcall(?:Chunked)?\('([A-Z]+)'/g);
+  const commands = [...new Set([...called].map(([, name = '']) => name.toLowerCase()))].sort();
+  const writing = commands.filter((name) => !readsOnly.test(name));
+  const source = template.replace('@writing', writing.map((name) => `'${name}'`).join());
   const version = createHash('sha256').update(source).digest('hex').slice(0, 12);
   const name = `${prefix}${version}`;
   const functions = Object.fromEntries(verbs.map((verb) => [verb, `${prefix}${verb}_${version}`]));
@@ -56,6 +65,7 @@ export const readLibrary = (folder = join(import.meta.dirname, 'functions')): Li
     version,
     code: `#!lua name=${name}\n${source.replaceAll('_@', `_${version}`)}`,
     functions: functions as Record<Verb, string>,
+    commands,
   };
 };
 

@@ -15,6 +15,7 @@ import { limits } from '../../../engine/limits.ts';
 import { createCluster, createSingle } from '../../nodes/ioredis-clients.ts';
 import { isFunctionMissing, isRedirectedTooOften } from './errors.ts';
 import { type Library, loadLibrary, type Verb } from './library.ts';
+import { assertRights } from './rights.ts';
 import type { Tag } from './tags.ts';
 
 export interface LinkOptions {
@@ -292,11 +293,17 @@ const connect = async (options: LinkOptions): Promise<Link> => {
   }
 };
 
-/** Connects and loads the library. Rejects when no server answers or the server refuses the connection. */
+/**
+ * Connects and loads the library. Rejects when no server answers, when one refuses the connection, and when
+ * the user lacks a right.
+ */
 export const openLink = async (options: LinkOptions): Promise<Link> => {
   const link = await connect(options);
   try {
-    for (const primary of link.listPrimaries()) await loadLibrary(primary, options.library);
+    for (const primary of link.listPrimaries()) {
+      await assertRights(primary, options.library);
+      await loadLibrary(primary, options.library);
+    }
   } catch (error) {
     link.close();
     throw error;

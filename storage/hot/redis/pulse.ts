@@ -4,14 +4,17 @@
  * Pings each primary once a second, unless the store got an answer just before; four times a second while a
  * primary fails. At most one PING per connection is pending, so a silent Redis costs nothing. A primary
  * counts as silent when its last answer is `silenceMsMax` old and the PING since then has no answer. With
- * each check it looks whether a crash or a failover may lose writes (durability.ts) and whether a slot stays
- * half-moved (slot-moves.ts). Only observes: the link reconnects by itself.
+ * each check it looks whether a crash or a failover may lose writes (durability.ts), whether a slot stays
+ * half-moved (slot-moves.ts) and whether a right is missing (rights.ts). Only observes: the link reconnects
+ * by itself.
  */
 import type { Redis } from 'ioredis';
 import { alignPause } from '../../../engine/tools/align-pause.ts';
 import type { Note } from '../../../engine/tools/notes.ts';
 import type { DurabilityWatch } from './durability.ts';
+import type { Library } from './library.ts';
 import type { Link, Primary } from './link.ts';
+import { createRightsWatch } from './rights.ts';
 import { createSlotMoves } from './slot-moves.ts';
 
 const pingEveryMs = 1_000;
@@ -53,10 +56,11 @@ const describeRefusal = (error: Error | null): string => {
 export type RunningPulse = ReturnType<typeof startPulse>;
 
 /** Starts the checks, which run until `stop`. */
-export const startPulse = (link: Link, durability: DurabilityWatch) => {
+export const startPulse = (link: Link, durability: DurabilityWatch, library: Library) => {
   const listSilent = () => describeSilent(states, oneServer ? link : null);
   const oneServer = link.lastAnswerMs() !== null;
   const slotMoves = createSlotMoves(link);
+  const rights = createRightsWatch(link.listPrimaries, library);
   const states = new Map<string, PrimaryState>();
   let timer: NodeJS.Timeout;
   const checkAll = (): void => {
@@ -65,6 +69,7 @@ export const startPulse = (link: Link, durability: DurabilityWatch) => {
     for (const primary of primaries) checkPrimary(link, getState(states, primary), primary);
     void durability.check();
     void slotMoves.check();
+    void rights.check();
     const nowMs = performance.now();
     const anyFailed = [...states.values()].some((state) => isUnanswered(state, nowMs));
     const pauseMs = anyFailed ? pingFailedEveryMs : pingEveryMs;
@@ -74,8 +79,8 @@ export const startPulse = (link: Link, durability: DurabilityWatch) => {
   checkAll();
   return {
     listSilent,
-    /** One note for each slot of a Cluster that stays half-moved. */
-    listSlotNotes: slotMoves.listNotes,
+    /** Slots of a Cluster that stay half-moved, and rights that are missing. */
+    listNotes: () => [...slotMoves.listNotes(), ...rights.listNotes()],
     mayLoseTail: durability.wasWeak,
     getAnsweredMs: () => {
       const last = [...states.values()].map(({ answeredMs }) => answeredMs);

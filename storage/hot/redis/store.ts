@@ -303,7 +303,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     closed: false,
     peekStart: 0,
   };
-  const pulse = startPulse(link, durability);
+  const pulse = startPulse(link, durability, library);
   const { version } = library;
   const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
     store.heads.setTrusted([...keep].every((used) => used === version));

@@ -199,7 +199,7 @@ test('a server that requires a password is a definite refusal', () =>
     await store.close();
     await redis.config('SET', 'requirepass', '');
 
-    assert.equal([failure.outcome, failure.reason], ['not_applied', 'bug']);
+    assert.equal([failure.outcome, failure.reason], ['not_applied', 'busy']);
   }));
 
 test('a password that is changed under way is named once the connection was lost', () =>
@@ -234,7 +234,7 @@ test('a foreign value under one of our keys is not treated as a refusal', () =>
     await redis.set(`{s${toTag(bot.shard)}}:d`, 'foreign');
     const failure = await rejection(store.commit(clicks(1), rules));
 
-    assert.equal([failure.outcome, failure.reason], ['unknown', 'bug']);
+    assert.equal([failure.outcome, failure.reason], ['unknown', 'busy']);
     assert.match(failure.message, /HALFWRITTEN/);
   }));
 

@@ -98,6 +98,21 @@ test('a revoke reaches the other node', async () => {
   }
 });
 
+for (const rule of ['resetchannels', '-publish'])
+  test(`a revoke and a change end a session while Redis says NOPERM (${rule})`, async () => {
+    const [revoked, changed] = [await known(), await known()];
+    await admin.call('ACL', 'SETUSER', 'default', rule);
+    try {
+      assert.ok(await one.revoke(revoked));
+      await dies(revoked);
+      const end = () => directory.sql`delete from sessions where id = ${changed.id}`;
+      await one.sessions.changeSessions({ target }, end);
+      await dies(changed);
+    } finally {
+      await admin.call('ACL', 'SETUSER', 'default', 'allchannels', '+@all');
+    }
+  });
+
 test('a revoke takes effect on a node whose connection was cut', async () => {
   const minted = await known();
   for (const proxy of other.proxies) proxy.cut();
