@@ -352,6 +352,14 @@ test('a lock file without the packages of a platform is found', () => {
   );
 });
 
+test('no text speaks of a version before this one', () => {
+  expectOne(
+    check({ 'engine/a.ts': '// As an earlier version wrote it.\nexport const read = 1;\n' }),
+    /former version/,
+  );
+  expectOne(check({}, { 'docs/a.md': 'Folders of the version before.' }), /docs\/a\.md:1 former version/);
+});
+
 test('only a contracting migration takes something away', () => {
   const folder = 'storage/sql/migrations';
   const sample = (name: string, text: string) => check({}, { [`${folder}/${name}`]: text });

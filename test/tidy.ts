@@ -6,7 +6,7 @@
  * sample it must refuse.
  */
 import { fileURLToPath } from 'node:url';
-import { dependencies, errorCodes, lockFile, migrations } from './tidy/documents.ts';
+import { dependencies, errorCodes, formerVersions, lockFile, migrations } from './tidy/documents.ts';
 import { cycles, directions, fenced, unused } from './tidy/imports.ts';
 import { retiredWords, typeNames, verbs } from './tidy/names.ts';
 import { type Finding, parseProject, readFiles } from './tidy/project.ts';
@@ -38,6 +38,7 @@ const rules = [
   dependencies,
   lockFile,
   migrations,
+  formerVersions,
 ];
 
 /** All findings in `files` (text by path), in the order of files and lines. */

@@ -58,7 +58,7 @@ export interface Slot {
 export interface BatchContext {
   /** The store's clock. */
   readonly nowMs: number;
-  /** The shard's generation, and its version before the batch (`init` compares its row with both). */
+  /** The shard's generation, and its version when the batch begins; `init` compares its row with both. */
   readonly generation: number;
   readonly shardVersion: number;
   /** The version of every state that this batch changes. */

@@ -114,7 +114,23 @@ export const lockFile: Rule = ({ documents }) => {
   );
 };
 
-/** What a program from before it would miss. */
+/** Texts about versions that never were: git has the history, and a store's format has a number. */
+const formerVersion = /\b(?:(?:earlier|older|previous|former) (?:version|release)s?|versions? before)\b/gi;
+
+/** Nothing was released before this version, so nothing speaks of one. */
+export const formerVersions: Rule = ({ sources, documents }) => {
+  const texts = [...[...sources.values()].map(({ path, text }) => [path, text] as const), ...documents];
+  return texts
+    .filter(([file]) => !file.startsWith('test/tidy'))
+    .flatMap(([file, text]) =>
+      [...text.matchAll(formerVersion)].map(({ 0: words, index }) => {
+        const advice = `"${words}": say what is; an unknown format is refused by its number`;
+        return { file, line: lineAt(text, index), rule: 'former version', advice };
+      }),
+    );
+};
+
+/** What an older program would miss. */
 const takesAway = new RegExp(
   String.raw`\b(drop\s+(table|column|view|type)|rename\s+(to|column)|` +
     String.raw`alter\s+column\s+\w+\s+(type|set\s+not\s+null))\b`,
@@ -122,7 +138,7 @@ const takesAway = new RegExp(
 );
 
 /**
- * Nodes of the version before work on while a newer one migrates, so only a file named `contract` may take
+ * Nodes of one version work on while the next one migrates, so only a file named `contract` may take
  * something away (storage/sql/migrate.ts).
  */
 export const migrations: Rule = ({ documents }) =>

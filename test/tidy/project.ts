@@ -54,12 +54,13 @@ const sourceFolders = ['engine', 'http', 'storage', 'ops', 'bench', 'test'];
 const documentPaths = [
   'package.json',
   'package-lock.json',
-  'ARCHITECTURE.md',
-  'docs/behaviour.md',
+  'docs/*.md',
+  '{ops,http,bench}/**/*.md',
+  '*.md',
   'config.example',
   '.ci/run',
   'ops/bin/rollcall',
-  'storage/sql/migrations/*.sql',
+  'storage/**/*.{sql,lua}',
 ];
 const virtualRoot = '/project';
 

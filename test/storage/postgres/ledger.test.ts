@@ -222,7 +222,7 @@ test('a flush of totals waits for the one before, and writes what is newer', asy
   assert.equal((await world.ledger.readFlushedPositions())[ref.shard], { generation, version: 4 });
 });
 
-test('a flush that meets a vote of an earlier version’s node begins again, and leaves no hole', async () => {
+test('a flush that meets a vote without a number begins again, and leaves no hole', async () => {
   const { numbers, begins } = await flushBeside(7_000_010, async () => null);
   assert.equal({ numbers, begins }, { numbers: [1, null, 2], begins: 2 });
 });
