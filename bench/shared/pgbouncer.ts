@@ -20,6 +20,8 @@ import { findUnprivilegedUser, letPass } from './unprivileged-user.ts';
 export interface Pgbouncer {
   /** The address of a database through the pooler. */
   address(database: string): string;
+  /** Reads other settings, as a running one does at SIGHUP. */
+  reload(settings: readonly string[]): void;
   close(): Promise<void>;
 }
 
@@ -40,18 +42,20 @@ export const startPgbouncer = async (port: number, settings: readonly string[]):
   for (const one of [tmpdir(), folder]) letPass(user, one);
   const own = await findFreePort();
   const file = join(folder, 'pgbouncer.ini');
-  const lines = [
-    '[databases]',
-    `* = host=127.0.0.1 port=${port} user=rollcall`,
-    '[pgbouncer]',
-    'listen_addr = 127.0.0.1',
-    `listen_port = ${own}`,
-    'unix_socket_dir =',
-    'auth_type = any',
-    'max_client_conn = 1000',
-    ...settings,
-  ];
-  writeFileSync(file, `${lines.join('\n')}\n`);
+  const lines = (more: readonly string[]): string =>
+    [
+      '[databases]',
+      `* = host=127.0.0.1 port=${port} user=rollcall`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${own}`,
+      'unix_socket_dir =',
+      'auth_type = any',
+      'max_client_conn = 1000',
+      ...more,
+      '',
+    ].join('\n');
+  writeFileSync(file, lines(settings));
   const child = spawn(program, [file], {
     stdio: ['ignore', 'ignore', 'pipe'],
     ...user,
@@ -71,6 +75,10 @@ export const startPgbouncer = async (port: number, settings: readonly string[]):
   }
   return {
     address: (database) => `postgres://rollcall@127.0.0.1:${own}/${database}`,
+    reload: (changed) => {
+      writeFileSync(file, lines(changed));
+      child.kill('SIGHUP');
+    },
     close: async () => {
       process.off('exit', end);
       const exited = child.exitCode === null ? once(child, 'exit') : null;

@@ -22,6 +22,7 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { findFreePort } from './free-port.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
+import { changeSettings } from './other-settings.ts';
 import { type Pgbouncer, startPgbouncer } from './pgbouncer.ts';
 import { getSharedFolder, makeOnce } from './shared-folder.ts';
 import { assertPassable, findUnprivilegedUser, letPass, type ProcessUser } from './unprivileged-user.ts';
@@ -126,13 +127,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
 const startPooler = async (port: number): Promise<Pgbouncer | null> => {
   const mode = process.env.POOLER ?? '';
   if (mode === '') return null;
-  const ignored = 'statement_timeout,lock_timeout,idle_in_transaction_session_timeout,jit';
-  return startPgbouncer(port, [
-    `pool_mode = ${mode}`,
-    `ignore_startup_parameters = ${ignored}`,
-    'default_pool_size = 90',
-    'server_login_retry = 1',
-  ]);
+  return startPgbouncer(port, [`pool_mode = ${mode}`, 'default_pool_size = 90', 'server_login_retry = 1']);
 };
 
 const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => void): PostgresServer => {
@@ -144,8 +139,8 @@ const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => 
     database: async (name) => {
       const sql = postgres(addressOf('postgres'), { max: 1 });
       await sql`create database ${sql(name)}`;
-      if (pooler !== null) await giveSettings(sql);
       await sql.end();
+      if (process.env.SETTINGS === 'other') await changeDatabase(addressOf(name), name);
       return pooler?.address(name) ?? addressOf(name);
     },
     stop: (mode) => stop(state, stopSignals[mode]),
@@ -183,15 +178,10 @@ const countStatements = async ({ settings }: Running, address: string): Promise<
   }
 };
 
-/** Gives the role the settings that a pooler keeps back, as docs/operating.md tells operators to. */
-const giveSettings = async (sql: postgres.Sql): Promise<void> => {
-  for (const setting of [
-    `statement_timeout = '5s'`,
-    `lock_timeout = '2s'`,
-    `idle_in_transaction_session_timeout = '60s'`,
-    'jit = off',
-  ])
-    await sql.unsafe(`alter role rollcall set ${setting}`);
+const changeDatabase = async (address: string, name: string): Promise<void> => {
+  const sql = postgres(address, { max: 1 });
+  await changeSettings(sql, name);
+  await sql.end();
 };
 
 /* ------------------------------------------------------------- programs */

@@ -36,7 +36,7 @@ export const noteSeverities = {
   sql_commits_wait: 'page',
   sql_connections: 'page',
   sql_damaged: 'page',
-  sql_pooler: 'ticket',
+  sql_pooler: 'page',
   sql_read_only: 'page',
   sql_weak: 'none',
   votes_paused: 'page',

@@ -53,6 +53,8 @@ export const findPrograms = (databaseUrl: string, serverMajor: number) => {
       env: {
         PATH: `${suitable.folder}:/usr/bin:/bin`,
         LC_ALL: 'C',
+        // All else that changes text, the programs set for themselves.
+        PGCLIENTENCODING: 'UTF8',
         PGCONNECT_TIMEOUT: '10',
         PGPASSWORD: password,
       },

@@ -18,6 +18,7 @@ import type { Worker } from 'node:worker_threads';
 import postgres from 'postgres';
 import { createNotAppliedError, StorageError } from '../../engine/errors.ts';
 import { commonOptions, createAdmittedPool, type Pool, type Sql } from '../sql/client.ts';
+import { applySettings } from '../sql/settings.ts';
 import { syncFiles } from './background-syncs.ts';
 import { type PackContents, syncPath } from './copy.ts';
 import type { WorkerReply, WorkerRequest } from './pglite-worker.ts';
@@ -121,19 +122,21 @@ const readReply = async <Kind extends WorkerReply['kind']>(
 };
 
 const connect = (socketPath: string, port: number): Sql =>
-  postgres({
-    ...commonOptions,
-    ...(socketPath && { path: socketPath }),
-    host: '127.0.0.1',
-    port: port || 5432,
-    user: 'postgres',
-    password: 'unused',
-    database: 'postgres',
-    ssl: false,
-    max: 1,
-    max_lifetime: null,
-    idle_timeout: 0,
-  });
+  applySettings(
+    postgres({
+      ...commonOptions,
+      ...(socketPath && { path: socketPath }),
+      host: '127.0.0.1',
+      port: port || 5432,
+      user: 'postgres',
+      password: 'unused',
+      database: 'postgres',
+      ssl: false,
+      max: 1,
+      max_lifetime: null,
+      idle_timeout: 0,
+    }),
+  );
 
 /** Syncs the files that the thread names, and answers it. */
 const syncForThread = (worker: Worker): void => {

@@ -2,7 +2,7 @@
  * The circuit breaker of a database server: while the server is away, work that needs it fails at once.
  *
  * - *closed*: work passes. The breaker opens when work finds the server unreachable, or when work runs longer
- *   than `suspectMs` and a probe gets no answer.
+ *   than `suspectMs` and a probe gets no answer, or when it is told to.
  * - *open*: work is refused before it is sent (`not_applied`). A probe on a connection of its own runs at
  *   once, then every `retryMs`; the first answer closes the breaker. Work in flight for longer than
  *   `suspectMs` is given up as `unknown`.
@@ -64,6 +64,8 @@ export const createCircuitBreaker = (parts: CircuitBreakerParts) => {
   return {
     /** Runs the work, or refuses it in well under a millisecond. */
     run: <Result>(work: () => PromiseLike<Result>) => run(state, work),
+    /** Opens until a probe is answered. */
+    open: (reason: string) => open(state, reason),
     /** Describes an open breaker, such as "it has not answered for 4 s (ECONNREFUSED)", else `null`. */
     getLastError: () => (state.mode === 'open' ? describeOutage(state) : null),
     /** Stops its timers; work passes from then on. */

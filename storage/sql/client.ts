@@ -11,6 +11,7 @@
  * A transaction that lost against another one (a deadlock or a serialization failure) was rolled back
  * completely and may be retried, after a random pause, so that the same two do not meet again.
  *
+ * Every connection begins with the settings of `settings.ts`.
  * What the driver does wrong is kept from statements and transactions by `driver-faults.ts`.
  */
 import { isIP } from 'node:net';
@@ -28,6 +29,7 @@ import {
   withSafeTransactions,
 } from './driver-faults.ts';
 import { asStorage, type Bindable, type Bound, bindEach } from './errors.ts';
+import { applySettings } from './settings.ts';
 import { readTls } from './tls.ts';
 
 /** Results of our own parsers, for SQL types that `postgres` would leave as text. */
@@ -111,13 +113,15 @@ export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
 /** Creates the driver's pool on a server, with TLS as the address requests it. */
 export const createDriver = (address: string, options: DriverOptions): Sql => {
   const { url, tls } = readTls(address);
-  const sql = postgres(url, {
-    ...commonOptions,
-    ...options,
-    // The driver takes lists of hosts, which its types do not know.
-    ...(readBracketedHosts(url) as object),
-    ...(tls !== undefined && { ssl: tls }),
-  });
+  const sql = applySettings(
+    postgres(url, {
+      ...commonOptions,
+      ...options,
+      // The driver takes lists of hosts, which its types do not know.
+      ...(readBracketedHosts(url) as object),
+      ...(tls !== undefined && { ssl: tls }),
+    }),
+  );
   // Without this the driver compares the certificate at an IP address with the name `localhost`.
   if (typeof tls === 'object') tls.host = sql.options.host.find((host) => isIP(host) !== 0);
   return sql;
@@ -131,15 +135,14 @@ const connect = (url: string, connections: number, options: ConnectOptions): Sql
     backoff: () => 0.05,
     connection: {
       application_name: 'rollcall',
-      TimeZone: 'UTC',
-      // Our statements touch few rows. Compiling one takes longer than running it.
-      jit: 'off',
-      statement_timeout: options.statementTimeoutMs ?? 5_000,
-      // Longer than the server takes to find a deadlock, so that the loser is reported as such and retried.
-      lock_timeout: options.lockTimeoutMs ?? 2_000,
-      idle_in_transaction_session_timeout: 60_000,
+      ...formatLimit('statement_timeout', options.statementTimeoutMs),
+      ...formatLimit('lock_timeout', options.lockTimeoutMs),
     },
   });
+
+/** Takes the place of the time limit of the table of settings. */
+const formatLimit = (name: string, ms: number | undefined): Record<string, string> =>
+  ms === undefined ? {} : { [`rollcall.${name}`]: String(ms) };
 
 type Statement = Promise<unknown>;
 type Pass = <Result>(kind: Kind, work: () => PromiseLike<Result>) => Promise<Result>;

@@ -74,7 +74,6 @@ const retake = async (state: LockState): Promise<void> => {
 export const takeSessionLock = async (url: string, options: SessionLockOptions) => {
   const sql = createDriver(url, {
     max: 1,
-    fetch_types: false,
     max_lifetime: null,
     connection: { application_name: 'rollcall lock' },
     onclose: () => {

@@ -40,6 +40,11 @@ test('a read-only database, commits without a standby, no connection left: each 
 
   await admin`alter system set synchronous_standby_names = 'absent'`;
   await admin`select pg_reload_conf()`;
+  await until('it is set', async () => {
+    const [row] = await node.sql<{ names: string }[]>`
+      select current_setting('synchronous_standby_names') as names`;
+    return row?.names === 'absent';
+  });
   const waiting = attempt(node.sql);
   await until('commits wait', () => hasNote(node, 'sql_commits_wait'));
   assertNote('sql_commits_wait', node.listNotes());
@@ -67,10 +72,9 @@ test('a read-only database, commits without a standby, no connection left: each 
 });
 
 test('weak settings are noted at the start, and an absent server while it is absent', async () => {
-  await admin`alter role rollcall set synchronous_commit = off`;
-  const weak = await openServerSql(address);
+  const unsafe = await startPostgres({ settings: { fsync: 'off' } });
+  const weak = await openServerSql(await unsafe.database('weak'));
   assertNote('sql_weak', weak.listNotes());
-  await admin`alter role rollcall reset synchronous_commit`;
   const node = await openServerSql(address);
   assertNoNote('sql_weak', node.listNotes());
   assertNoNote('sql_pooler', node.listNotes());
@@ -83,6 +87,7 @@ test('weak settings are noted at the start, and an absent server while it is abs
   await until('it is back', () => !hasNote(node, 'sql_away'));
   assertNoNote('sql_away', node.listNotes());
   await Promise.all([weak.close(), node.close()]);
+  await unsafe.close();
 });
 
 test.run();
