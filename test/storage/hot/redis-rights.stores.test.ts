@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { StorageError } from '../../../engine/errors.ts';
 import { readLibrary } from '../../../storage/hot/redis/library.ts';
 import { listRules } from '../../../storage/hot/redis/rights.ts';
 import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
@@ -31,6 +32,10 @@ test.after(async () => {
 
 const grant = (given: readonly string[]) =>
   admin.call('ACL', 'SETUSER', 'narrow', 'reset', 'on', '>secret', ...given);
+
+const unusedByCommits = 'get hget hgetall hscan lrange sismember smembers zcard zrange zrangebyscore'.split(
+  ' ',
+);
 
 const [bot] = botsIn(1) as [ReturnType<typeof botsIn>[number]];
 const commit = (store: RedisHotStore, sequence: number) => {
@@ -66,10 +71,15 @@ test('a right that is taken away refuses whole calls, and the number may be used
   for (const command of ['fcall', ...library.commands]) {
     await admin.call('ACL', 'SETUSER', 'narrow', `-${command}`);
     sequence += 1;
-    const { outcome, reason } = await rejection(commit(store, sequence));
-    assert.equal([command, outcome, reason], [command, 'not_applied', 'busy']);
+    const meanwhile = await commit(store, sequence).catch(
+      ({ outcome, reason }: StorageError) => `${outcome} ${reason}`,
+    );
+    if (typeof meanwhile === 'string') assert.is(`${command}: ${meanwhile}`, `${command}: not_applied busy`);
+    // What only other functions read, a commit can do without.
+    else assertIncludes(unusedByCommits, command);
     await admin.call('ACL', 'SETUSER', 'narrow', `+${command}`);
-    assert.is((await commit(store, sequence))[0]?.outcome, 'applied');
+    const again = (await commit(store, sequence))[0]?.outcome;
+    assert.is(again, typeof meanwhile === 'string' ? 'applied' : 'duplicate');
   }
   assert.equal(await clicksOf(store, [bot]), [[sequence, sequence]]);
   await store.close();
