@@ -255,7 +255,7 @@ const continueAfterLimit = (call: Call, limitLines: string): void => {
 
 const replyPreflight = (call: Call, allow: string): void => {
   recordAnswer(call, 204);
-  const headers = call.context.cors.preflightLines(allow);
+  const headers = call.context.cors.preflightLines(allow, call.headers.requestedHeaders);
   call.exchange.send({ status: 204, headers, body: null, close: isLastReply(call) });
 };
 

@@ -16,10 +16,21 @@ import type { Reply } from './reply.ts';
 /** Returns a strong tag, in quotes. */
 const computeEtag = (body: string | Uint8Array): string => `"${hash('sha1', body, 'base64').slice(0, 20)}"`;
 
-/** Whether an `If-None-Match` value names this tag; weak comparison, as for GET. */
-const matchesEtag = (ifNoneMatch: string, etag: string): boolean =>
-  ifNoneMatch === '*' ||
-  ifNoneMatch.split(',', 64).some((candidate) => candidate.trim().replace(/^W\//, '') === etag);
+/** What proxies add to a tag of ours, inside its quotes or after them: `-gzip`, `;br`, `--gzip`. */
+const proxySuffix = /^"?(?:[-;:.]+[\w-]+"?)?$/;
+
+/**
+ * Whether an `If-None-Match` value names this tag; weak comparison, as for GET. A tag of ours with the suffix
+ * of a proxy is that tag: no other tag begins with it.
+ */
+const matchesEtag = (ifNoneMatch: string, etag: string): boolean => {
+  const start = etag.slice(0, -1);
+  const isOurs = (candidate: string): boolean => {
+    const tag = candidate.trim().replace(/^W\//i, '');
+    return tag.startsWith(start) && proxySuffix.test(tag.slice(start.length));
+  };
+  return ifNoneMatch === '*' || ifNoneMatch.split(',', 64).some(isOurs);
+};
 
 /** How a reply may be cached: `no-store` with a token, else `no-cache` + ETag, or `max-age` for lists. */
 export type Caching = 'no-store' | 'entity' | 'list';

@@ -45,6 +45,8 @@ export class RequestHeaders {
   traceparent = '';
   voteProof = '';
   fetchSite = '';
+  /** The headers that a browser wants to send, of its preflight. */
+  requestedHeaders = '';
   /** What the client will use the reply for: browsers that fetch ahead say `prefetch`. */
   purpose = '';
 }
@@ -83,7 +85,7 @@ const takeConnection = (headers: RequestHeaders, value: string): void => {
 };
 
 /** Headers in which clients say that they fetch ahead. */
-const purposeNames: ReadonlySet<string> = new Set(['sec-purpose', 'purpose', 'x-moz']);
+const purposeNames: ReadonlySet<string> = new Set(['sec-purpose', 'purpose', 'x-purpose', 'x-moz']);
 
 const takeKey = (headers: RequestHeaders, value: string): void => {
   const { idempotencyKey: key } = headers;
@@ -95,6 +97,7 @@ const takeRareHeader = (headers: RequestHeaders, name: string, value: string): v
   else if (name === 'traceparent') headers.traceparent = value;
   else if (name === 'sec-fetch-site') headers.fetchSite = value;
   else if (name === 'x-vote-proof') headers.voteProof = value;
+  else if (name === 'access-control-request-headers') headers.requestedHeaders = value;
   else if (purposeNames.has(name)) headers.purpose += value;
 };
 

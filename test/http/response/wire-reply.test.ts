@@ -5,6 +5,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { assertIncludes } from '../../support/assert-includes.ts';
 import { raw } from '../raw.ts';
 import { ask, openWorld } from '../world.ts';
 
@@ -24,8 +25,20 @@ test('the same entity tag → 304 without a body, another one → 200', async ()
     assert.is(again.status, 304, tag);
     assert.is(again.text, '');
   }
-  const other = await ask(world, 'GET', '/things/a', { headers: { 'If-None-Match': '"other"' } });
-  assert.is(other.status, 200);
+  for (const tag of ['"other"', etag.replace('"', '"a'), etag.replace(/"$/, 'a"'), `${etag.slice(0, 9)}"`]) {
+    const other = await ask(world, 'GET', '/things/a', { headers: { 'If-None-Match': tag } });
+    assert.is(other.status, 200, tag);
+  }
+});
+
+test('the tag with the suffix of a proxy → 304', async () => {
+  const etag = (await ask(world, 'GET', '/things/a')).headers.get('etag') ?? '';
+  const inside = ['-gzip', ';gzip', '--gzip', ':gzip', '-br', '-zstd', '-df', '-gzip-gzip', '.gz'];
+  const tags = [...inside.map((suffix) => etag.replace(/"$/, `${suffix}"`)), `${etag}-gzip`, `${etag};gzip`];
+  for (const tag of tags.flatMap((suffixed) => [suffixed, `W/${suffixed}`, `"x", ${suffixed}`])) {
+    const again = await ask(world, 'GET', '/things/a', { headers: { 'If-None-Match': tag } });
+    assert.equal([again.status, again.headers.get('etag')], [304, etag], tag);
+  }
 });
 
 test('entity tags in several lines are one list', async () => {
@@ -66,6 +79,28 @@ test('OPTIONS on a known path → 204 with the CORS rules, on an unknown one →
   assert.match(answer.headers.get('access-control-allow-methods') ?? '', /POST/);
   assert.match(answer.headers.get('access-control-allow-headers') ?? '', /Authorization.*Team-Auth/);
   assert.is((await ask(world, 'OPTIONS', '/nothing')).status, 404);
+});
+
+test('a preflight allows the headers it asks for, beside those that the API reads', async () => {
+  const preflight = async (requested: string): Promise<readonly string[]> => {
+    const headers = { Origin: 'https://a.example', 'Access-Control-Request-Headers': requested };
+    const answer = await ask(world, 'OPTIONS', '/things/stats', { headers });
+    assert.is(answer.status, 204);
+    return (answer.headers.get('access-control-allow-headers') ?? '').split(', ');
+  };
+
+  const requested = [
+    'authorization',
+    'cache-control',
+    'x-requested-with',
+    'sentry-trace',
+    'x-datadog-trace-id',
+  ];
+  const allowed = await preflight(requested.join(', '));
+  for (const name of [...requested, 'Bot-Auth']) assertIncludes(allowed, name, name);
+  const usual = await preflight('');
+  for (const odd of ['a b', 'a: b', '"', ',', `x-${'y'.repeat(2_000)}`])
+    assert.equal(await preflight(odd), usual, odd);
 });
 
 test('any page may read every kind of reply, whether an Origin was sent or not', async () => {
