@@ -24,7 +24,7 @@ export const feedRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract
     errors: ['not_found', 'forbidden', 'feed_full', 'websocket_version_unsupported'],
     handle: async (app, { query, headers: { lastEventId }, socketVersion, clientAddress }) => {
       if (socketVersion !== '' && socketVersion !== spokenVersion) throw createVersionError();
-      const request = parseFeedQuery(query, lastEventId || (query.last_event_id ?? ''));
+      const request = parseFeedQuery(query, lastEventId || query.lastEventId || query.last_event_id || '');
       if (request.targets.length === 0 && socketVersion === '')
         throw createValidationError('query', { '/targets': 'must name at least one entity, as bot/123' });
       return { status: 200, headers, push: await app.feed.prepare(request, clientAddress) };

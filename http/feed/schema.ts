@@ -30,6 +30,13 @@ export const FeedQuery = Type.Object({
       examples: ['0-1x.1042,0-2b.77'],
     }),
   ),
+  lastEventId: Type.Optional(
+    Type.String({
+      maxLength: 8_192,
+      description: 'The same, as replacements of `EventSource` add it to the address. It wins over that.',
+      examples: ['0-1x.1042,0-2b.77'],
+    }),
+  ),
 });
 const target = buildText('bot/815553000470478850', 'Kind and id.');
 const integer = (description: string) => Type.Integer({ minimum: 0, description });

@@ -130,8 +130,12 @@ test('a stream that comes back gets the votes it missed, then goes on', async ()
   await after.find(({ data }) => data.number === 5);
   const byQuery = await openStream(base, `targets=bot/bot5&channels=votes&last_event_id=${id}`);
   await byQuery.find(({ data }) => data.number === 5);
+  // A replacement of EventSource repeats the address it was given, and adds the newer id.
+  const query = `targets=bot/bot5&channels=votes&last_event_id=.0&lastEventId=${encodeURIComponent(id)}`;
+  const byReplacement = await openStream(base, query);
+  await byReplacement.find(({ data }) => data.number === 5);
 
-  for (const client of [after, byQuery]) {
+  for (const client of [after, byQuery, byReplacement]) {
     const votes = client.messages.filter(({ event }) => event === 'vote');
     assert.equal(
       votes.map(({ data }) => [data.number, data.author]),
