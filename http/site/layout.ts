@@ -51,6 +51,12 @@ const renderBrand = ({ settings: { siteName, siteLogoUrl } }: Site): Html =>
     siteLogoUrl === '' ? null : render`<img src="${siteLogoUrl}" alt="" height="28">`
   }<span dir="auto">${siteName}</span></a>`;
 
+const renderOwnLinks = ({ settings: { siteLinks } }: Site): readonly Html[] =>
+  siteLinks.map((link) => {
+    const at = link.indexOf('=');
+    return render`<a href="${link.slice(at + 1)}" dir="auto">${link.slice(0, at)}</a>`;
+  });
+
 const renderSearch = (query: string): Html => render`<form role="search" action="/search">
 <input type="search" name="q" value="${query}" maxlength="100" aria-label="Search"
  placeholder="Search bots, servers, packs …">
@@ -84,7 +90,7 @@ ${sitePages === 'on' ? renderSearch(page.search ?? '') : null}
 ${page.body}
 </main>
 <footer><span>${siteName}</span><a href="/docs">API</a><a href="/docs/behaviour">Rules</a>
-<a href="/openapi.json">OpenAPI</a><a href="/llms.txt">For language models</a></footer>
+<a href="/openapi.json">OpenAPI</a><a href="/llms.txt">For language models</a>${renderOwnLinks(site)}</footer>
 </body>
 </html>
 `;

@@ -15,6 +15,8 @@ export interface SiteSettings {
   readonly siteName: string;
   readonly siteLogoUrl: string;
   readonly siteAccent: string;
+  /** Further links of the footer, each as title=address. */
+  readonly siteLinks: readonly string[];
   readonly sitePages: 'on' | 'off';
   /** The template of avatars; pictures of other servers are not shown, except the logo's. */
   readonly loginAvatarUrl: string;

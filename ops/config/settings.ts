@@ -146,6 +146,12 @@ const settingsSchema = Type.Object({
     expected: 'a colour as # with 3 or 6 hexadecimal digits',
     example: '#8a2be2',
   }),
+  siteLinks: buildList({
+    pattern: '^[^=\\x00-\\x1f\\x7f]{1,32}=(https?://[^\\s/]|/(?!/))\\S{0,1000}$',
+    expected: 'title=address, separated by commas; an address is http, https or a path',
+    example: 'Privacy=https://example.org/privacy',
+    maxItems: 8,
+  }),
   sitePages: buildChoice('on', ['on', 'off'], 'off'),
 
   loginIssuer: buildAddress('https://id.example.org'),

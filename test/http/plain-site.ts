@@ -7,6 +7,7 @@ export const plainSettings: SiteSettings = {
   siteName: 'Rollcall',
   siteLogoUrl: '',
   siteAccent: '#1f5fbf',
+  siteLinks: [],
   sitePages: 'on',
   loginAvatarUrl: '',
 };

@@ -95,4 +95,17 @@ test('PGSSLMODE and PGSSLROOTCERT complete the address, whose own parameters win
   assert.is(read(''), '');
 });
 
+test('a link of the footer is a title with an http or https address, or a path', () => {
+  const links = ['Privacy=https://a.example/p?x=1', 'Impressum=/imprint'];
+  assert.equal(readConfig({ SITE_LINKS: links.join(', ') }).siteLinks, links);
+  for (const wrong of [
+    'Privacy=javascript:alert(1)',
+    'https://a.example',
+    '=/imprint',
+    'Terms=//',
+    'Terms=a/b',
+  ])
+    assert.match(listMistakes({ SITE_LINKS: wrong }).join(), /SITE_LINKS.*title=address/, wrong);
+});
+
 test.run();

@@ -23,6 +23,7 @@ const site = {
     ...plainSettings,
     siteName: 'Night <market>',
     siteLogoUrl: 'https://cdn.example/logo.svg',
+    siteLinks: ['Privacy & <terms>=https://list.example/p?a=b&c', 'Impressum=/imprint'],
   },
   readUrl: () => 'https://list.example',
 };
@@ -100,8 +101,9 @@ test('a view counts once, but not for HEAD, a prefetch or another client', async
   const count = async (): Promise<number> => (await world.ask('GET', '/bots/bot1')).json.clicks;
   const before = await count();
   await visit('/@lighthouse', { method: 'HEAD' });
-  for (const header of ['sec-purpose', 'purpose', 'x-moz'])
+  for (const header of ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'])
     await visit('/@lighthouse', { headers: { [header]: 'prefetch;prerender' } });
+  await visit('/@lighthouse', { headers: { 'x-purpose': 'preview' } });
   await visit('/@lighthouse', { headers: { accept: '*/*' } });
   await visit('/@lighthouse');
   await visit('/@lighthouse');
@@ -120,6 +122,18 @@ test('what users wrote is text or Markdown, never markup or a slot', async () =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the mark of slots.
   assert.not.match(text, /\u0001/);
   assert.match(text, /<title>&lt;IMG SRC=X ONERROR=ALERT\(1\)&gt;VOTES · Night &lt;market&gt;<\/title>/);
+});
+
+test('the foot of each page has the links of the operator', async () => {
+  for (const path of ['/@lighthouse', '/', '/search', '/@nothing']) {
+    const { text } = await visit(path);
+
+    assertIncludes(
+      text,
+      '<a href="https://list.example/p?a=b&amp;c" dir="auto">Privacy &amp; &lt;terms&gt;</a>',
+    );
+    assertIncludes(text, '<a href="/imprint" dir="auto">Impressum</a></footer>');
+  }
 });
 
 test('the page of a text that is cut has a note, which is hidden from visitors', async () => {
