@@ -13,10 +13,10 @@ import { hasRow, readFlag, readValue } from './rows.ts';
 
 /** Equal to those of the migrations. */
 const indexes = [
-  { name: 'users_search', on: 'users ((lower(username) collate "C"), id)' },
-  { name: 'servers_search', on: 'servers ((lower(name) collate "C"), server_id)' },
-  { name: 'teams_search', on: 'teams ((lower(name) collate "C"), id)' },
-  { name: 'packs_search', on: 'packs ((lower(name) collate "C"), url)' },
+  { name: 'users_search', on: 'users ((fold_case(username) collate "C"), id)' },
+  { name: 'servers_search', on: 'servers ((fold_case(name) collate "C"), server_id)' },
+  { name: 'teams_search', on: 'teams ((fold_case(name) collate "C"), id)' },
+  { name: 'packs_search', on: 'packs ((fold_case(name) collate "C"), url)' },
   { name: 'search_new', on: 'search_entries (kind, created_at desc, incarnation)' },
   { name: 'search_names', on: 'search_entries (kind, name collate "C", incarnation)' },
   { name: 'search_words', on: 'search_entries using gin (words gin_trgm_ops, tags)' },

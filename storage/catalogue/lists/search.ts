@@ -82,17 +82,10 @@ const toPattern = (word: string): string => {
   return `%${isStart ? ' ' : ''}${escapePattern(word)}%`;
 };
 
-/**
- * Converts a word to the lower case that Postgres may have made letter by letter, where JavaScript looks at a
- * word as a whole: of a capital I with a dot and of a sigma at the end.
- */
-const lowerByLetter = (word: string): string => word.replaceAll('i\u0307', 'i').replaceAll('ς', 'σ');
+/** Converts a word in lower case to what `fold_case` of the schema makes of it, letter by letter. */
+const foldByLetter = (word: string): string => word.replace(/i\u0307|ı/g, 'i').replaceAll('ς', 'σ');
 
-const buildWord = (sql: Sql, word: string): Fragment => {
-  const other = lowerByLetter(word);
-  const found: Fragment = sql`words like ${toPattern(word)}`;
-  return other === word ? found : sql`(${found} or words like ${toPattern(other)})`;
-};
+const buildWord = (sql: Sql, word: string): Fragment => sql`words like ${toPattern(foldByLetter(word))}`;
 
 /** Builds a condition for each word: Postgres uses no index of trigrams for `like all (array)`. */
 const buildConditions = (sql: Sql, { words, tags }: SearchRequest): Fragment => {

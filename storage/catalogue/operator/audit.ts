@@ -41,7 +41,9 @@ const buildFilter = (sql: Sql, { operator, operation, target }: AuditFilter): Fr
   const conditions = [
     ...(operator === undefined ? [] : [sql`operator = ${operator}`]),
     ...(operation === undefined ? [] : [sql`starts_with(operation || ' ', ${`${operation} `})`]),
-    ...(target === undefined ? [] : [sql`lower(${target}) = any(string_to_array(lower(target), ' '))`]),
+    ...(target === undefined
+      ? []
+      : [sql`fold_case(${target}) = any(string_to_array(fold_case(target), ' '))`]),
   ];
   const [first, ...others] = conditions;
   if (first === undefined) return undefined;

@@ -44,13 +44,13 @@ const lastCharacter = '\u{10ffff}';
 /** Ids and names that match, the exact id first. */
 const buildCandidates = (sql: Queryable, list: DirectoryList, search: string) => {
   const { table, key, foldId, names = { table, key, column: 'name' } } = list;
-  const name = sql`lower(${sql(names.column)}) collate "C"`;
+  const name = sql`fold_case(${sql(names.column)}) collate "C"`;
   const id = foldId?.(search) ?? search;
   return sql`
     select ${sql(key)} as key, 0 as rank, '' as name from ${sql(table)} where ${sql(key)} = ${id}
     union all (
       select ${sql(names.key)}, 1, ${name} from ${sql(names.table)}
-      where ${name} >= lower(${search}) and ${name} < lower(${search}) || ${lastCharacter}
+      where ${name} >= fold_case(${search}) and ${name} < fold_case(${search}) || ${lastCharacter}
         and ${sql(names.key)} <> ${id}
       order by 3, 1 limit ${namesSearchedMax})`;
 };

@@ -65,7 +65,7 @@ export type PackSummary = Pick<PackRow, 'url' | 'name' | 'short'>;
 export const findPackSummary = async (sql: Queryable, urlOrName: string): Promise<PackSummary | null> => {
   const url = foldTargetId('pack', urlOrName);
   return readFirst(sql<PackSummary[]>`
-    select url, name, short from packs where url = ${url} or lower(name) = lower(${urlOrName})
+    select url, name, short from packs where url = ${url} or fold_case(name) = fold_case(${urlOrName})
     order by url <> ${url}, created_at, url limit 1`);
 };
 

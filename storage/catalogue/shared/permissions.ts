@@ -32,7 +32,7 @@ export const selectOwner = (sql: Queryable, { kind, id }: OwnedTarget) => {
     case 'server':
       return sql`select null as owner_id, team_id from servers where server_id = ${id}`;
     case 'pack':
-      return sql`select owner_id, null as team_id from packs where url = lower(${id})`;
+      return sql`select owner_id, null as team_id from packs where url = lower(${id} collate "C")`;
     default:
       return sql`select null as owner_id, id as team_id from teams where id = ${id}`;
   }

@@ -56,7 +56,7 @@ const buildProfileColumns = (sql: Queryable, kind: ProfileKind) => {
 export const buildNameCondition = (sql: Queryable, kind: ProfileKind | 'team', names: readonly string[]) =>
   sql`${sql(`${kind}s`)}.${sql(listingKeys[kind])} = any(${names as string[]}::text[] || array(
     select target_id from vanity where target_type = (select ${kind}::text) and code = any(array(
-      select lower(name) from unnest((select ${names as string[]}::text[])) as names (name)))))`;
+      select lower(name collate "C") from unnest((select ${names as string[]}::text[])) as names (name)))))`;
 
 export interface BotProfile extends ListingProfile {
   readonly approval_note: string;

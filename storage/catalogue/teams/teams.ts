@@ -61,7 +61,7 @@ export const findTeams = (sql: Queryable, names: readonly string[]): Promise<rea
 /** Finds the oldest team with this name, in any letter case; `null` when there is none. */
 export const findTeamIdByName = (sql: Queryable, name: string): Promise<string | null> =>
   readValue<string>(sql`
-    select id from teams where lower(name) = lower(${name}) order by created_at, id limit 1`);
+    select id from teams where fold_case(name) = fold_case(${name}) order by created_at, id limit 1`);
 
 /** Lists the members, oldest membership first. */
 const listMembers = (sql: Queryable, teamId: string): Promise<readonly MemberRow[]> => sql<MemberRow[]>`
