@@ -68,10 +68,13 @@ const describeMissing = async (primary: Redis, library: Library): Promise<string
   const candidates = [...commands.map((name) => samples[name] ?? name), ...Object.values(keys)];
   const evaluation = primary.eval(missingScript, 0, commands.length, ...candidates) as Promise<number[]>;
   const places = await evaluation.catch((error: Error) => {
+    // A server that cannot run the script is no Redis 7: loading the library says which it is.
+    if (/^ERR (?!unknown command)/.test(error.message)) return [];
     if (!/^(NOPERM|ERR unknown command)/.test(error.message)) throw error;
     const place = commands.indexOf('eval') + 1;
     return [error.message.startsWith('NOPERM') ? place : -place];
   });
+  if (!Array.isArray(places)) return '';
   const list = (of: readonly number[]) => of.map((place) => rules[Math.abs(place) - 1]).join(' ');
   const [refused, unknown] = [
     list(places.filter((place) => place > 0)),
