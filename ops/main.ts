@@ -3,6 +3,10 @@
  * while this one loads the server.
  */
 import { startSqlThread } from '../storage/embedded/sql-thread.ts';
+import { dropHangUp, dropIdleSignals } from './setup/signals.mjs';
+
+dropIdleSignals();
+dropHangUp();
 
 // All files that it creates are for its user alone. It counts for all threads and processes started here.
 process.umask(0o077);

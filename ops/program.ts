@@ -3,9 +3,9 @@
  * Ctrl-C. With WORKERS above 1 it supervises that many processes, and each of them runs one node.
  *
  * The first SIGINT or SIGTERM drains, even during the start; the second ends the process at once (nothing
- * acknowledged is lost even then). The process also drains when its terminal closes or its parent process
- * ends; it keeps running when only the reader of its output goes away. After a loss of the embedded SQL, or
- * an uncaught error, it drains and exits with 1, so that a supervisor starts a new process.
+ * acknowledged is lost even then); setup/signals.mjs has the other signals. The process also drains when its
+ * parent process ends; it keeps running when only the reader of its output goes away. After a loss of the
+ * embedded SQL, or an uncaught error, it drains and exits with 1, so that a supervisor starts a new process.
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -18,6 +18,8 @@ import { createLogger, selectLogForm } from './log/log.ts';
 import { createEarlyReporter, createReporter, type Reporter } from './log/reporter.ts';
 import { openNodeStores } from './open-stores.ts';
 import type { Running } from './rollcall.ts';
+import { drainingSignals, endingSignals } from './setup/signals.mjs';
+import { notifySystemd } from './systemd.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { endOnUncaught, type Uncaught } from './watch/uncaught.ts';
 import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
@@ -101,6 +103,7 @@ const reportReady = (
     dataDirectory: config.dataDir,
     demo,
   });
+  notifySystemd(reporter);
 };
 
 const runWorkers = async (config: Config, file: string, { logger, reporter }: Output): Promise<void> => {
@@ -120,15 +123,15 @@ const runWorkers = async (config: Config, file: string, { logger, reporter }: Ou
 /** The first signal drains, the second ends the process at once. The parent process can drain, too. */
 const obeySignals = (drain: () => void, endAtOnce: () => void): void => {
   let signals = 0;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of endingSignals) {
     process.on(signal, () => {
       signals += 1;
       if (signals > 1) endAtOnce();
       else drain();
     });
   }
-  // Not counted as a signal: when a terminal closes, SIGHUP may arrive twice, once through the launcher.
-  process.on('SIGHUP', drain);
+  // Not counted: when a terminal closes, SIGHUP may arrive twice, once through the launcher.
+  for (const signal of drainingSignals) process.on(signal, drain);
   obeySupervisor(drain);
 };
 

@@ -20,6 +20,7 @@ import { prepareStores } from '../../storage/prepare.ts';
 import { runOnServer } from '../../storage/sql/server.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { findNearest } from '../config/nearest.ts';
+import { dropHangUp } from '../setup/signals.mjs';
 import { runAdopt } from './adopt.ts';
 import { runBackup } from './backup.ts';
 import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
@@ -284,6 +285,7 @@ const runProgram = async (signal: AbortSignal): Promise<number> => {
 if (import.meta.main) {
   // All files that it creates are for its user alone.
   process.umask(0o077);
+  dropHangUp();
   const stop = new AbortController();
   // The first signal lets the current step finish; the second exits at once, which the stores survive.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,11 +1,14 @@
 /**
  * Creates the log: one line per record on standard output, as JSON for programs or as text for people.
  *
- * Both forms have the time (ISO 8601, UTC), the level's name, the message and its fields. The text form
- * escapes control characters, so no value can forge a line or send commands to a terminal. Created once per
- * process by main.ts; rollcall.ts passes it to everything that logs.
+ * Both forms have the time (ISO 8601, UTC), the level's name, the message and its fields; under the journal
+ * of systemd, which stamps each line, no time. The text form escapes control characters, so no value can
+ * forge a line or send commands to a terminal. Created once per process by main.ts; rollcall.ts passes it to
+ * everything that logs.
  */
+import { fstatSync } from 'node:fs';
 import { type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
+import { journalStream } from '../setup/signals.mjs';
 
 export type LogForm = 'text' | 'json';
 
@@ -18,6 +21,13 @@ export const selectLogForm = (settings: {
   return settings.redisUrl.length > 0 ? 'json' : 'text';
 };
 
+/** Whether standard output is the one that systemd has connected to its journal. */
+const isJournal = (): boolean => {
+  if (journalStream === '') return false;
+  const { dev, ino } = fstatSync(1);
+  return journalStream === `${dev}:${ino}`;
+};
+
 /** Creates the logger. `write` receives whole lines; by default they go to standard output. */
 export const createLogger = (
   { level, form }: { level: string; form: LogForm },
@@ -26,7 +36,7 @@ export const createLogger = (
   const options: LoggerOptions = {
     name: 'rollcall',
     level,
-    timestamp: stdTimeFunctions.isoTime,
+    timestamp: isJournal() ? false : stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
   };
   return pino(options, { write: form === 'json' ? write : (line) => write(formatTextLine(line)) });
@@ -48,5 +58,6 @@ const formatTextLine = (json: string): string => {
     .filter(([name]) => !leftOut.has(name))
     .map(([name, value]) => ` ${name}=${escapeUnsafe(JSON.stringify(value))}`);
   const level = String(record.level).padEnd(5);
-  return `${record.time} ${level} ${escapeUnsafe(String(record.msg ?? ''))}${fields.join('')}\n`;
+  const time = record.time === undefined ? '' : `${record.time} `;
+  return `${time}${level} ${escapeUnsafe(String(record.msg ?? ''))}${fields.join('')}\n`;
 };

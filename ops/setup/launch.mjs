@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { drainingSignals, endingSignals, terminalSignals } from './signals.mjs';
 
 /** The module to load before each script. Passed as an option, not imported, since it needs Node 22. */
 export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url).href];
@@ -16,12 +17,15 @@ export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url)
 /**
  * `--disable-warning`: Node 22 warns that type stripping is experimental; we rely on it.
  *
+ * `--disable-sigusr1`: the signal opens no debugger (signals.mjs).
+ *
  * `--wasm-…`: V8 compiles the embedded Postgres a second time, function by function, as they are used. By
  * default several threads do that within the first second, and each retains some 20 MB. `ops/bin/rollcall`
  * repeats these options.
  */
 export const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
+  '--disable-sigusr1',
   '--wasm-num-compilation-tasks=1',
   '--wasm-tiering-budget=60000000',
 ];
@@ -85,13 +89,13 @@ export const launch = (root, args) => {
 };
 
 /**
- * Forwards signals to the child. A terminal already sends Ctrl-C to all processes of the foreground group,
- * so SIGINT is forwarded only without a terminal: otherwise the script would see two signals for one Ctrl-C.
+ * Forwards signals to the child. A terminal already sends Ctrl-C to all processes of the foreground group, so
+ * that is forwarded only without a terminal: otherwise the script would see two signals for one Ctrl-C.
  */
 const forwardSignals = (child) => {
-  const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => {
+  const handlers = [...endingSignals, ...drainingSignals].map((signal) => {
     const handler = () => {
-      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+      if (!terminalSignals.includes(signal) || !process.stdin.isTTY) child.kill(signal);
     };
     process.on(signal, handler);
     return [signal, handler];

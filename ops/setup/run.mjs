@@ -8,11 +8,14 @@
  * this process. Every script of package.json starts with it.
  */
 import { fileURLToPath } from 'node:url';
+import { dropIdleSignals } from './signals.mjs';
 
 const nodeMajorMin = 18;
 /** It needs the compiler, a development dependency. */
 const clientPackager = 'ops/cli/client.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
+
+dropIdleSignals();
 
 const main = async () => {
   if (Number(process.versions.node.split('.')[0]) < nodeMajorMin) {

@@ -118,6 +118,8 @@ test('systemd starts the unit with its settings file, and stops it', async () =>
   );
   const answer = await waitForAnswer(podman, 'unit', '/opt/rollcall');
   assert.match(answer, /^200 200 /);
+  // With `Type=notify` this waits for what the node says.
+  podman('exec', 'unit', 'systemctl', 'start', 'rollcall');
   const listed = podman('exec', 'unit', 'ls', '/var/lib/rollcall/');
   assert.match(listed, 'operator-token', 'the settings file leaves DATA_DIR to the unit');
   assert.not.match(listed, 'demo.json');
