@@ -205,14 +205,14 @@ test('GET /:type/:id/votes/user-list → 200 and empty without voters, 400, 404'
   assert.is((await world.ask('GET', '/bots/nobody/votes/user-list')).status, 404);
 });
 
-test('GET /:type/:id/votes/user-list → an error of its own when SQL fails at once', async () => {
+test('GET /:type/:id/votes/user-list → 503 when SQL fails at once', async () => {
   await vote('ann', 'bots/broken');
   await get('/bots/broken/votes/user-list');
   await world.sql`alter view vote_rows rename to vote_rows_away`;
   const failed = await world.ask('GET', '/bots/broken/votes/user-list');
   await world.sql`alter view vote_rows_away rename to vote_rows`;
 
-  assert.equal([failed.status, failed.json.context.code], [500, 'internal']);
+  assert.equal([failed.status, failed.json.context.code], [503, 'store_unavailable']);
   assert.equal(await read('/bots/broken/votes/user-list'), ['ann']);
 });
 
