@@ -94,7 +94,8 @@ const readNodeHealth = (
   const { ready, hotStoreUp } = engine.readHealth();
   const sql = stores.isSqlUp() && loss.reason === '';
   const weakServers = stores.redis?.durability.countWeak() ?? 0;
-  return { ready: ready && !isDraining(), hot: hotStoreUp, sql, weakServers };
+  const mended = stores.redis?.mended ?? {};
+  return { ready: ready && !isDraining(), hot: hotStoreUp, sql, weakServers, mended };
 };
 
 /** Returns a function that loads the demo directory, if wanted, and writes these addresses to demo.json. */

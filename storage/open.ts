@@ -63,7 +63,10 @@ export interface Stores extends Pool {
   /** What claims the database of a server, `null` where one folder holds both stores. */
   readonly owner: HotOwner | null;
   /** The servers of a shared hot store, `null` when it is embedded. */
-  readonly redis: Pick<RedisHotStore, 'libraries' | 'readClocks' | 'memorySettings' | 'durability'> | null;
+  readonly redis: Pick<
+    RedisHotStore,
+    'libraries' | 'readClocks' | 'memorySettings' | 'durability' | 'mended'
+  > | null;
   /** How to copy embedded stores that are in use, `null` for servers. */
   readonly copySource: CopySource | null;
   /** What the operator should know about this opening. */

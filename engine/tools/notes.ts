@@ -25,6 +25,7 @@ export const noteSeverities = {
   job_fails: 'ticket',
   pubsub_fails: 'ticket',
   push_refused: 'ticket',
+  redis_keys_lost: 'page',
   redis_may_evict: 'page',
   redis_policy: 'none',
   redis_rights: 'page',

@@ -42,6 +42,8 @@ export interface NodeHealth {
   readonly sql: boolean;
   /** Redis primaries that may lose confirmed writes now, in a crash or a failover. */
   readonly weakServers: number;
+  /** What keys that were deleted in Redis had left out, by kind. */
+  readonly mended: Readonly<Record<string, number>>;
   readonly notes: readonly Note[];
 }
 
@@ -70,6 +72,13 @@ const healthMetrics: MetricTable<NodeHealth> = {
   rollcall_redis_weak_servers: {
     help: 'Redis primaries that may lose confirmed writes in a crash or a failover; /readyz says why.',
     read: ({ weakServers }) => weakServers,
+  },
+  rollcall_redis_mended_total: {
+    help:
+      'What keys that were deleted in Redis had left out and upkeep found, by kind: dirty, due, parts, ' +
+      'producers; votes are lost.',
+    labels: ['kind'],
+    read: ({ mended }) => mended,
   },
   rollcall_notes: {
     help: '1 while /readyz has this note, else 0, by note and its severity: page, ticket, or none.',

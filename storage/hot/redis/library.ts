@@ -25,11 +25,13 @@ const verbs = [
   'publish',
   'clear',
   'sweep',
+  'mend',
 ] as const;
 export type Verb = (typeof verbs)[number];
 
 /** Commands that the functions call before they write. */
-const readsOnly = /^(get|hm?get|hgetall|hscan|lrange|smembers|sismember|time|zcard|zrange|zrangebyscore)$/;
+const readsOnly =
+  /^(h?exists|h?get|hmget|hgetall|hscan|lrange|sismember|smembers|time|z(card|range.*|score))$/;
 
 export interface Library {
   readonly name: string;

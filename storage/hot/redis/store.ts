@@ -34,7 +34,7 @@ import {
 import { toOpenError, toStorageError } from './errors.ts';
 import { assertFormat } from './format.ts';
 import { createHeadsReader, type HeadsReader, readChanges } from './heads.ts';
-import { dropLibraries, readLibrary } from './library.ts';
+import { dropLibraries, type Library, readLibrary } from './library.ts';
 import { type Link, openLink } from './link.ts';
 import { listDueParts, readParts } from './parts.ts';
 import { type RunningPulse, startPulse } from './pulse.ts';
@@ -42,7 +42,7 @@ import { takeSlotText } from './slots.ts';
 import { toTag } from './tags.ts';
 import { createTransfer } from './transfer.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
-import { clearShard, publishShard, sweep } from './upkeep.ts';
+import { clearShard, createMending, type Mended, type Mending, publishShard, sweep } from './upkeep.ts';
 
 export interface RedisOptions {
   /** `redis://` or `rediss://` URLs: one names a server, several name nodes of one Cluster. */
@@ -263,7 +263,9 @@ export interface RedisHotStore extends HotStore {
   readonly pulse: RunningPulse;
   /** What a confirmed commit survives, as the last look found. */
   readonly durability: Pick<DurabilityWatch, 'describe' | 'countWeak'>;
-  /** Says which damaged records were read since the store was opened. */
+  /** What a deleted key had left out, and this node's upkeep has mended; `votes` are those that are lost. */
+  readonly mended: Readonly<Mended>;
+  /** Says which votes were lost, and which damaged records were read since the store was opened. */
   listDamage(): readonly Note[];
   /** Reads the wall time of each primary, ms. */
   readClocks(): Promise<readonly number[]>;
@@ -278,6 +280,20 @@ const readClocks = (link: Link): Promise<readonly number[]> =>
       return Number(seconds) * 1_000 + Number(microseconds) / 1_000;
     }),
   );
+
+const createLibraries = (
+  { heads, link }: RedisState,
+  { version }: Library,
+  { setAlone }: Mending,
+): RedisLibraries => ({
+  version,
+  dropOthers: async (keep) => {
+    const isAlone = [...keep].every((used) => used === version);
+    heads.setTrusted(isAlone);
+    setAlone(isAlone);
+    for (const primary of link.listPrimaries()) await dropLibraries(primary, new Set([...keep, version]));
+  },
+});
 
 /** Connects, loads the functions and reads the durability settings. Rejects with a `StorageError`. */
 export const openRedisStore = async (options: RedisOptions): Promise<RedisHotStore> => {
@@ -304,18 +320,15 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     peekStart: 0,
   };
   const pulse = startPulse(link, durability, library);
-  const { version } = library;
-  const dropOthers = async (keep: ReadonlySet<string>): Promise<void> => {
-    store.heads.setTrusted([...keep].every((used) => used === version));
-    for (const primary of link.listPrimaries()) await dropLibraries(primary, new Set([...keep, version]));
-  };
+  const mending = createMending(link);
   return {
     durability,
     mayLoseTail: true,
     pulse,
-    listDamage: store.damage.list,
+    mended: mending.mended,
+    listDamage: () => [...mending.listNotes(), ...store.damage.list()],
     transfer: createTransfer(link),
-    libraries: { version, dropOthers },
+    libraries: createLibraries(store, library, mending),
     memorySettings: () => runOperation(store, 'memory settings', () => readMemorySettings(link)),
     readClocks: () => runOperation(store, 'clocks', () => readClocks(link)),
     toCommitQueue: (shard) => link.toCommitQueue(shard),
@@ -333,7 +346,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
       runOperation(store, 'clear', async () => {
         for (const position of positions) await clearShard(link, position);
       }),
-    sweep: (nowMs) => runOperation(store, 'sweep', () => sweep(link, nowMs)),
+    sweep: (nowMs) => runOperation(store, 'sweep', () => sweep(link, nowMs).then(mending.mend)),
     close: () => {
       pulse.stop();
       return close(store);

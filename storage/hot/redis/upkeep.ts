@@ -1,12 +1,14 @@
 /**
- * Changes of a Redis store other than commits: publish, clear, sweep.
+ * Changes of a Redis store other than commits: publish, clear, sweep, mend.
  *
- * Owns how much one call of `publish` handles, because Redis serves nothing else during a call.
+ * Owns how much one call of `publish` or `mend` handles, because Redis serves nothing else during a call.
  */
 import type { ShardPosition } from '../../../engine/entity/items.ts';
 import { listAllShards, type Shard } from '../../../engine/ids.ts';
+import { type Note, toNote } from '../../../engine/tools/notes.ts';
 import type { Link } from './link.ts';
 import { toTag, toTags } from './tags.ts';
+import { createCursor, takeArray, takeNumber, takeText } from './unpack.ts';
 
 /** Entities that one call marks as dirty. */
 const publishStep = 2_000;
@@ -33,3 +35,55 @@ export const sweep = async (link: Link, nowMs: number): Promise<void> => {
   const groups = link.groupShards(shards).map((group) => toTags(group));
   await Promise.all(groups.map((tags) => link.call('sweep', tags, [nowMs, ...tags])));
 };
+
+/** What a key that was deleted in Redis left out, in the order of `moves.found` in 6-upkeep.lua. */
+export const mendedKinds = ['dirty', 'due', 'parts', 'producers', 'votes'] as const;
+export type Mended = Record<(typeof mendedKinds)[number], number>;
+
+/** Entities of a shard that one call compares: 100,000 listings take four calls, at one a minute. */
+const mendStep = 2_000;
+
+/** Compares records with what is queued for them, a step of each shard at a time. */
+export const createMending = (link: Link) => {
+  const cursors = new Map<Shard, string>();
+  const lost = new Map<Shard, number>();
+  const mended: Mended = { dirty: 0, due: 0, parts: 0, producers: 0, votes: 0 };
+  /** Whether all nodes run this version: now, and since the last step. */
+  let [isAlone, wasAlone] = [false, false];
+  const mendShard = async (shard: Shard, isCounted: boolean): Promise<void> => {
+    const tag = toTag(shard);
+    const args = [tag, cursors.get(shard) ?? '0', mendStep, isCounted ? '1' : ''];
+    const cursor = createCursor(await link.call('mend', [tag], args));
+    cursors.set(shard, takeText(cursor));
+    lost.set(shard, takeNumber(cursor));
+    takeArray(cursor);
+    for (const kind of mendedKinds) mended[kind] += takeNumber(cursor);
+  };
+  const listNotes = (): readonly Note[] => {
+    const shards = [...lost].filter(([, votes]) => votes > 0);
+    if (shards.length === 0) return [];
+    const votes = shards.reduce((sum, [, some]) => sum + some, 0);
+    const keys = shards.map(([shard]) => `${link.prefix}{s${toTag(shard)}}:e`);
+    const commands = keys.map((key) => `redis-cli HDEL '${key}' '!lost'`);
+    const text =
+      `somebody deleted accepted votes in Redis before they were in SQL (${votes}): totals count them, ` +
+      `lists of votes lack them, nothing brings them back. When you have read this: ${commands.join('; ')}`;
+    return [toNote('redis_keys_lost', text)];
+  };
+  return {
+    mended,
+    listNotes,
+    /** Sets whether all nodes run this version. Initially false. */
+    setAlone: (now: boolean): void => {
+      isAlone = now;
+      wasAlone &&= now;
+    },
+    /** Runs one step of each shard. */
+    mend: async (): Promise<void> => {
+      const isCounted = wasAlone;
+      wasAlone = isAlone;
+      for (const shard of listAllShards()) await mendShard(shard, isCounted);
+    },
+  };
+};
+export type Mending = ReturnType<typeof createMending>;

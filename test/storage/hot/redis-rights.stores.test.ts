@@ -33,9 +33,10 @@ test.after(async () => {
 const grant = (given: readonly string[]) =>
   admin.call('ACL', 'SETUSER', 'narrow', 'reset', 'on', '>secret', ...given);
 
-const unusedByCommits = 'get hget hgetall hscan lrange sismember smembers zcard zrange zrangebyscore'.split(
-  ' ',
-);
+const unusedByCommits =
+  'exists get hexists hget hgetall hscan lrange sismember smembers zcard zrange zrangebyscore zscore'.split(
+    ' ',
+  );
 
 const [bot] = botsIn(1) as [ReturnType<typeof botsIn>[number]];
 const commit = (store: RedisHotStore, sequence: number) => {

@@ -94,6 +94,17 @@ function voting.addToOutbox(work, slot, at, count)
   end
 end
 
+-- The field that counts the votes in the outbox, while it is kept (`mend`), and the one that counts those that were
+-- lost there.
+voting.outboxField, voting.lostField = '!o', '!lost'
+
+function voting.countOutbox(key, more)
+  local counted = more ~= 0 and call('HGET', key, voting.outboxField)
+  if counted then
+    call('HSET', key, voting.outboxField, digits(counted + more))
+  end
+end
+
 -- Why no voter's request is accepted; nil if one may be. A lost vote was accepted before.
 function voting.findRefusal(slot, rest, atMs)
   if rest[BANNED] then

@@ -200,7 +200,7 @@ local function writeBatch(work)
     voting.writeVotes(work)
   end
   if work.outbox then
-    callChunked('ZADD', work.stem .. 'o', work.outbox)
+    voting.countOutbox(work.key, callChunked('ZADD', work.stem .. 'o', work.outbox))
   end
   if work.parts or work.due then
     parts.write(work)

@@ -1,5 +1,5 @@
--- `settled` (mark flushed), `publish`, `clear` and `sweep`: changes other than commits. Each is safe to
--- repeat.
+-- `settled` (mark flushed), `publish`, `clear`, `sweep` and `mend`: changes other than commits. Each is safe
+-- to repeat.
 
 -- Marks an open slot as flushed. A slot that changed since the flush moves to the end of the dirty index, so
 -- that others get their turn. `receipt` has, from `at` on, incarnation, version, flushed votes and generation
@@ -48,21 +48,26 @@ end
 
 -- Removes the votes whose itags stand in `receipt` from `at` on; votes that could not be read stand there whole.
 -- Usually they are the oldest ones in order; then one command removes them.
+-- Returns how many it removed.
 local function removeVotes(key, receipt, at)
+  local removed = 0
   local count, same = #receipt - at + 1, 0
   local oldest = count > 0 and call('ZRANGE', key, 0, count) or {}
   while same < count and hasItag(oldest[same + 1], receipt[at + same]) do
     same = same + 1
   end
   if same > 0 and not hasItag(oldest[same + 1], receipt[at + same - 1]) then
-    call('ZREMRANGEBYRANK', key, 0, same - 1)
+    removed = call('ZREMRANGEBYRANK', key, 0, same - 1)
     at = at + same
   end
   for position = at, #receipt do
-    if call('ZREM', key, receipt[position]) == 0 then
-      call('ZREMRANGEBYLEX', key, '[' .. receipt[position] .. '\0', '(' .. receipt[position] .. '\1')
+    local found = call('ZREM', key, receipt[position])
+    if found == 0 then
+      found = call('ZREMRANGEBYLEX', key, '[' .. receipt[position] .. '\0', '(' .. receipt[position] .. '\1')
     end
+    removed = removed + found
   end
+  return removed
 end
 
 -- Arguments: prefix, then per shard a packed flush receipt: shard, number of entities, then address,
@@ -75,7 +80,7 @@ local function settled(keys, arguments)
     -- While the generation is being raised, nothing that was flushed under the old one is clean.
     generation = not raising and tonumber(generation or 0)
     markSlotsFlushed(stem, receipt, generation)
-    removeVotes(stem .. 'o', receipt, 3 + receipt[2] * 5)
+    voting.countOutbox(stem .. 'e', -removeVotes(stem .. 'o', receipt, 3 + receipt[2] * 5))
   end
   moves.record(keys, arguments[1])
   return #arguments - 1
@@ -167,4 +172,79 @@ local function sweep(keys, arguments)
     callChunked('SREM', stem .. 'p', idle)
   end
   return #arguments - 2
+end
+
+-- What `mend` found in one step.
+moves.found = { 'dirty', 'due', 'parts', 'producers', 'votes' }
+
+-- Compares a record with the indexes that must name it. Parts whose table is gone are dropped: their sums would
+-- count each further post a second time.
+function moves.mendListing(stem, slot, found)
+  local address = slot[ADDRESS]
+  if slot[SINCE] > 0 and not call('ZSCORE', stem .. 'd', address) then
+    found.dirty = found.dirty + call('ZADD', stem .. 'd', slot[SINCE], address)
+  end
+  local head = parts.has(slot) and parts.openHead(slot)
+  if not head then
+    return
+  end
+  local work = { stem = stem }
+  for base = parts.CURRENT, parts.BUILDING, parts.tableLength do
+    if slot.head and head[base + parts.SEEN] > 0 and call('EXISTS', parts.getKey(work, slot, head[base])) == 0 then
+      parts.drop(work, slot)
+      call('HSET', stem .. 'e', address, packSlot(slot))
+      parts.write(work)
+      found.parts = found.parts + 1
+    end
+  end
+  if slot.head and head[parts.DUE] < counterMax and not call('ZSCORE', stem .. 't', address) then
+    found.due = found.due + call('ZADD', stem .. 't', head[parts.DUE], address)
+  end
+end
+
+-- Compares the number of votes in the outbox with the one that commits and flushes count. The count begins once all
+-- nodes keep it (`isCounted`), and ends while another version of the library may run.
+function moves.mendOutbox(stem, isCounted, found)
+  local counted, size = call('HGET', stem .. 'e', voting.outboxField), call('ZCARD', stem .. 'o')
+  if not isCounted then
+    call('HDEL', stem .. 'e', voting.outboxField)
+    return
+  end
+  if counted and tonumber(counted) > size then
+    found.votes = tonumber(counted) - size
+    call('HSET', stem .. 'e', voting.lostField, digits(found.votes + (call('HGET', stem .. 'e', voting.lostField) or 0)))
+  end
+  if call('HEXISTS', stem .. 'e', GENERATION_FIELD) == 1 then
+    call('HSET', stem .. 'e', voting.outboxField, digits(size))
+  end
+end
+
+-- Compares records with what is queued for them: mends what a deleted key left out. One step of a round over a
+-- shard. Answers the next cursor, the votes that were lost without a row in SQL so far, and what was found.
+-- Arguments: prefix, shard, cursor, entities, '1' if all nodes run this version.
+local function mend(keys, arguments)
+  local stem, found, reply = getStem(arguments[1], tonumber(arguments[2])), {}, {}
+  for _, name in ipairs(moves.found) do
+    found[name] = 0
+  end
+  local step = call('HSCAN', stem .. 'e', arguments[3], 'COUNT', arguments[4])
+  for index = 1, #step[2], 2 do
+    local name = step[2][index]
+    if find(name, PRODUCER_FIELD, 1, true) == 1 then
+      found.producers = found.producers + call('SADD', stem .. 'p', name)
+    elseif byte(name) ~= 33 then
+      local slot = openSlot(name, step[2][index + 1])
+      if slot[EXISTS] then
+        moves.mendListing(stem, slot, found)
+      end
+    end
+  end
+  moves.mendOutbox(stem, arguments[5] == '1', found)
+  for index, name in ipairs(moves.found) do
+    reply[index] = found[name]
+  end
+  if found.dirty + found.votes > 0 then
+    moves.record(keys, arguments[1])
+  end
+  return pack(step[1]) .. pack(tonumber(call('HGET', stem .. 'e', voting.lostField) or 0)) .. pack(reply)
 end

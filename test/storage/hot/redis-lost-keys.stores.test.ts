@@ -1,0 +1,191 @@
+/**
+ * A key that somebody deletes in Redis, each kind alone, while clients go on: what can be rebuilt is, by
+ * records, and what cannot is named. Runs a private real server.
+ */
+import { Redis } from 'ioredis';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { Item, VoteItem } from '../../../engine/entity/items.ts';
+import { openRedisStore, type RedisHotStore } from '../../../storage/hot/redis/store.ts';
+import { toTag } from '../../../storage/hot/redis/tags.ts';
+import { assertNoNote, assertNote } from '../../support/notes.ts';
+import { botsIn, clicksOf, initOf, publishAll, rules } from '../../support/redis-load.ts';
+import { startRedis } from '../../support/redis-server.ts';
+
+const test = suite('deleted keys of redis');
+const server = await startRedis();
+const redis = new Redis(server.url);
+test.after(async () => {
+  redis.disconnect();
+  await server.dispose();
+});
+
+const bots = botsIn(3);
+const [bot] = bots as [(typeof bots)[number]];
+const keyOf = (letter: string, { shard } = bot): string => `{s${toTag(shard)}}:${letter}`;
+const limit = { entities: 1_000, votes: 1_000 };
+
+const voteBy = (user: string): VoteItem => ({
+  ...{ kind: 'vote', target: bot, user, upvote: true, atMs: Date.now() },
+  itags: [`itag-${user}`, `itag-${user}-2`],
+});
+const parts = (shardCount: number, ...posted: readonly { id: number; servers: number }[]): Item => ({
+  ...{ kind: 'parts', target: bot, atMs: Date.now(), shardCount, parts: posted },
+});
+
+interface World {
+  readonly store: RedisHotStore;
+  send(...items: readonly Item[]): Promise<void>;
+  /** A click on each bot: what clients do all the time. */
+  load(): Promise<void>;
+  flush(): Promise<void>;
+}
+
+const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
+  await redis.flushall();
+  const store = await openRedisStore({ urls: [server.url] });
+  let sequence = 0;
+  const sendTo = async (target: typeof bot, items: readonly Item[]): Promise<void> => {
+    sequence += 1;
+    const batch = { shard: target.shard, producer: `p${sequence}`, sequence: 1, items };
+    const [reply] = await store.commit([batch], rules);
+    assert.is(reply?.outcome, 'applied');
+  };
+  try {
+    await publishAll(store);
+    for (const target of bots) await sendTo(target, [initOf(target)]);
+    // Two steps from here on run with all nodes on this version.
+    await store.libraries.dropOthers(new Set([store.libraries.version]));
+    await store.sweep(Date.now());
+    await store.sweep(Date.now());
+    await use({
+      store,
+      send: (...items) => sendTo(bot, items),
+      load: async () => {
+        for (const target of bots)
+          await sendTo(target, [{ kind: 'click', target, visitor: String(sequence) }]);
+      },
+      flush: async () => {
+        const { entities, votes } = await store.peek(limit);
+        await store.markFlushed({
+          entities: entities.map(({ ref, generation, state }) => ({
+            ...{ ref, generation, version: state.version, flushedVotes: state.upvotes - state.downvotes },
+          })),
+          votes: votes.map(({ itag, ref }) => ({ itag, shard: ref.shard })),
+        });
+      },
+    });
+  } finally {
+    await store.close();
+  }
+};
+
+test('what is dirty is queued again after its index was deleted or has expired', () =>
+  inWorld(async ({ store, load, flush }) => {
+    for (const remove of [() => redis.del(keyOf('d')), () => redis.pexpire(keyOf('d'), 0)]) {
+      await load();
+      await remove();
+      await load();
+      await store.sweep(Date.now());
+      const { entities } = await store.peek(limit);
+
+      assert.equal(entities.map(({ ref }) => ref.id).sort(), bots.map(({ id }) => id).sort());
+      await flush();
+      assert.equal((await store.peek(limit)).entities, []);
+    }
+    assert.is(store.mended.dirty, 2);
+  }));
+
+test('parts are judged when their index was deleted, and dropped when their table was', () =>
+  inWorld(async ({ store, send }) => {
+    await send(parts(2, { id: 0, servers: 5 }, { id: 1, servers: 6 }));
+    await redis.del(keyOf('t'));
+    await store.sweep(Date.now());
+    assert.is(await redis.zcard(keyOf('t')), 1);
+
+    const [table = ''] = await redis.keys(keyOf('b:*'));
+    await redis.del(table);
+    await store.sweep(Date.now());
+    await send(parts(2, { id: 0, servers: 5 }, { id: 1, servers: 7 }));
+    const reply = await store.readParts({ id: bot.id, fromId: 0, limit: 9 });
+
+    assert.is(reply?.state.servers, '12');
+    assert.equal([store.mended.due, store.mended.parts], [1, 1]);
+  }));
+
+test('producers are listed again', () =>
+  inWorld(async ({ store, load }) => {
+    await load();
+    const before = (await redis.smembers(keyOf('p'))).sort();
+    await redis.del(keyOf('p'));
+    await store.sweep(Date.now());
+
+    assert.equal((await redis.smembers(keyOf('p'))).sort(), before);
+    assert.is(store.mended.producers, before.length);
+  }));
+
+test('accepted votes that were deleted before SQL had them are named until somebody has read it', () =>
+  inWorld(async ({ store, send, load, flush }) => {
+    await send(voteBy('1'), voteBy('2'));
+    await flush();
+    await send(voteBy('3'), voteBy('4'), voteBy('5'));
+    await store.sweep(Date.now());
+    assertNoNote('redis_keys_lost', store.listDamage());
+    const waiting = await redis.zcard(keyOf('o'));
+    await redis.del(keyOf('o'));
+    await send(voteBy('6'));
+    await load();
+    await store.sweep(Date.now());
+
+    assertNote('redis_keys_lost', store.listDamage());
+    assert.is(store.mended.votes, waiting);
+    await flush();
+    await store.sweep(Date.now());
+    assert.is(store.mended.votes, waiting);
+    const [, key = '', field = ''] = /redis-cli HDEL '(.*?)' '(.*?)'/.exec(store.listDamage().join()) ?? [];
+    await redis.hdel(key, field);
+    await store.sweep(Date.now());
+    assertNoNote('redis_keys_lost', store.listDamage());
+  }));
+
+test('another version that does not count the outbox is no loss', () =>
+  inWorld(async ({ store, send, flush }) => {
+    await send(voteBy('1'), voteBy('2'));
+    await store.libraries.dropOthers(new Set([store.libraries.version, '0123456789ab']));
+    await redis.del(keyOf('o'));
+    await store.libraries.dropOthers(new Set([store.libraries.version]));
+    await store.sweep(Date.now());
+    await store.sweep(Date.now());
+    await send(voteBy('3'));
+    await flush();
+    await store.sweep(Date.now());
+
+    assert.is(store.mended.votes, 0);
+  }));
+
+test('without the list of changes and the mark of moves readers learn all the same', () =>
+  inWorld(async ({ store, load }) => {
+    await load();
+    const [known] = await store.readVersions([bot.shard]);
+    await redis.del(keyOf('c'), 'moved');
+    await load();
+    const [changes] = await store.readChanges([
+      { shard: bot.shard, ...(known as NonNullable<typeof known>) },
+    ]);
+
+    assert.is(changes?.changed, null);
+    assert.is(changes?.now.version, (known?.version ?? 0) + 1);
+    assert.equal(await clicksOf(store, [bot]), [[2, 2]]);
+  }));
+
+test('without its records a shard has no generation, and takes nothing', () =>
+  inWorld(async ({ store }) => {
+    await redis.del(keyOf('e'));
+    await store.sweep(Date.now());
+    const batch = { shard: bot.shard, producer: 'q', sequence: 1, items: [initOf(bot)] };
+
+    assert.is((await store.commit([batch], rules))[0]?.outcome, 'uninitialised');
+    assert.is((await store.readGenerations())[bot.shard], 0);
+  }));
+
+test.run();
