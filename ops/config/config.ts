@@ -10,7 +10,7 @@ import { Check } from 'typebox/schema';
 import type { CommitRules } from '../../engine/entity/items.ts';
 import { defaultLimits, type LimitSettings } from '../../http/limits/limiter.ts';
 import { parseTrustedProxies } from '../../http/server/client-address.ts';
-import { addParameter, addPassword } from '../../storage/sql/address.ts';
+import { addParameter, addPassword, findAddressMistake } from '../../storage/sql/address.ts';
 import { findTlsMistake, tlsParameters } from '../../storage/sql/tls.ts';
 import { type LogForm, selectLogForm } from '../log/log.ts';
 import { findNearest } from './nearest.ts';
@@ -51,7 +51,7 @@ export const readConfig = (environment: Environment = process.env): Config => {
     else settings[name] = value;
   }
   settings.databaseUrl = completeAddress(settings.databaseUrl as string | undefined, environment);
-  mistakes.push(...listTlsMistakes(settings as Partial<Settings>));
+  mistakes.push(...listAddressMistakes(settings as Partial<Settings>));
   mistakes.push(...listBadNetworks(settings.trustedProxies as readonly string[] | undefined));
   mistakes.push(...listContradictions(settings as Partial<Settings>));
   mistakes.push(...listOperatorMistakes(settings as Partial<Settings>));
@@ -72,9 +72,9 @@ const completeAddress = (address: string | undefined, environment: Environment):
   );
 };
 
-/** Mistakes in how the addresses of the stores request TLS. */
-const listTlsMistakes = ({ databaseUrl = '', redisUrl = [] }: Partial<Settings>): string[] => {
-  const mistake = findTlsMistake(databaseUrl);
+/** Mistakes in the parameters of the stores' addresses. */
+const listAddressMistakes = ({ databaseUrl = '', redisUrl = [] }: Partial<Settings>): string[] => {
+  const mistake = findAddressMistake(databaseUrl) ?? findTlsMistake(databaseUrl);
   const mistakes = mistake === null ? [] : [`DATABASE_URL: ${mistake}`];
   if (redisUrl.some((url) => /(^|&)(tls|ssl)/i.test(url.split('?')[1] ?? '')))
     mistakes.push('REDIS_URL: TLS is requested by rediss:// alone: remove the options of the address');

@@ -17,7 +17,7 @@
 import { isIP } from 'node:net';
 import postgres from 'postgres';
 import { limits } from '../../engine/limits.ts';
-import { readBracketedHosts } from './address.ts';
+import { findAddressMistake, readPlace } from './address.ts';
 import { type Admission, createAdmission, type Kind, type Line } from './admission.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
 import {
@@ -112,13 +112,17 @@ export const createAdmittedPool = (sql: Sql, connections: number): Pool => {
 
 /** Creates the driver's pool on a server, with TLS as the address requests it. */
 export const createDriver = (address: string, options: DriverOptions): Sql => {
-  const { url, tls } = readTls(address);
+  const mistake = findAddressMistake(address);
+  if (mistake !== null) throw new Error(mistake);
+  const { url, isFolder, options: place } = readPlace(readTls(address).url);
+  // A socket of this machine has no TLS, as with the programs of Postgres.
+  const tls = isFolder ? false : readTls(address).tls;
   const sql = applySettings(
     postgres(url, {
       ...commonOptions,
       ...options,
       // The driver takes lists of hosts, which its types do not know.
-      ...(readBracketedHosts(url) as object),
+      ...(place as object),
       ...(tls !== undefined && { ssl: tls }),
     }),
   );

@@ -5,6 +5,7 @@
  * Pure; shows no password.
  */
 import { toError } from '../../engine/errors.ts';
+import { formatPlace } from './address.ts';
 import { refusedCertificate } from './errors.ts';
 
 export type ServerSetting = 'REDIS_URL' | 'DATABASE_URL';
@@ -25,7 +26,8 @@ const findRootCause = (error: unknown): unknown => {
 /** Formats an address as `host:port`; one that cannot be parsed as it is, without a possible password. */
 const formatHostPort = (address: string): string => {
   if (!URL.canParse(address)) return address.replace(/^.*@/s, '');
-  return new URL(address).host;
+  const { host } = new URL(address);
+  return host === '' || host.includes('%') ? formatPlace(address) : host;
 };
 
 const tlsSection = '"TLS to the stores" in docs/operating.md';

@@ -6,7 +6,8 @@ import * as assert from 'uvu/assert';
 import {
   addParameter,
   addPassword,
-  readBracketedHosts,
+  findAddressMistake,
+  readPlace,
   splitPassword,
 } from '../../../storage/sql/address.ts';
 
@@ -36,14 +37,38 @@ for (const [address, host, port] of [
   ['postgres://rollcall@[::1]/x', ['::1'], [5432]],
   ['postgres://rollcall:p%40@[2001:db8::7]:6432/x?options=-c%20a=[b]', ['2001:db8::7'], [6432]],
   ['postgres://[::1]:1,db,[::2]:3', ['::1', 'db', '::2'], [1, 5432, 3]],
-  ['postgres://rollcall@a:1,b:2/x?options=[b]', undefined, undefined],
+  ['postgres://rollcall@a:1,b:2/x?options=[b]', ['a', 'b'], [1, 2]],
+  ['postgres:///x?host=a,b&port=1,2', ['a', 'b'], [1, 2]],
+  ['postgres:///x?host=a,b&port=7', ['a', 'b'], [7, 7]],
+  ['postgres://u@%2Frun%2Fpostgresql/x', ['/run/postgresql'], [5432]],
+  ['postgres://u@%2Frun%2Fpostgresql:7/x', ['/run/postgresql'], [7]],
+  ['postgres://u@/x?host=/run/postgresql', ['/run/postgresql'], [5432]],
+  ['postgres:///x', undefined, undefined],
 ] as const) {
   test(`${address} → ${host ?? 'left to the driver'}`, () => {
-    const hosts = readBracketedHosts(address);
+    const { options } = readPlace(address) as { options: { host?: string[]; port?: number[] } };
 
-    assert.equal([hosts.host, hosts.port], [host, port]);
+    assert.equal([options.host, options.port], [host, port]);
   });
 }
+
+for (const [query, sentence] of [
+  ['service=x', /^service is not supported/],
+  ['host=a&passfile=/x', /^passfile is not supported/],
+  ['hostaddr=10.0.0.1', /^hostaddr is not supported/],
+  ['password=x', /before the @/],
+  ['host=a,b&target_session_attrs=standby', /write read-write or primary/],
+  ['host=/run,b', /folder of sockets/],
+] as const) {
+  test(`?${query} is refused with a sentence`, () => {
+    assert.match(findAddressMistake(`postgres:///x?${query}`) ?? '', sentence);
+  });
+}
+
+test('what Rollcall supports is no mistake', () => {
+  for (const query of ['', '?host=a,b&target_session_attrs=read-write', '?target_session_attrs=any&jit=off'])
+    assert.is(findAddressMistake(`postgres://u@c/x${query}`), null);
+});
 
 test('a parameter is added with its characters encoded, unless the address has it', () => {
   const add = (address: string, value?: string) => addParameter(address, 'sslmode', value);
