@@ -126,9 +126,11 @@ test('a refused change is recorded with the error code', async () => {
 });
 
 test('a failed change stays open in the record: its outcome is unknown', async () => {
-  await world.sql`alter table reserved_words rename to words_away`;
+  await world.sql.unsafe(`create function refuse() returns trigger language plpgsql as
+    $$ begin raise exception 'a fault of ours'; end $$;
+    create trigger refused before insert on reserved_words for each row execute function refuse()`);
   const { status } = await world.operate('PUT', '/words/owl');
-  await world.sql`alter table words_away rename to reserved_words`;
+  await world.sql`drop trigger refused on reserved_words`;
   const { operation, outcome, took_ms } = await newest();
 
   assert.is(status, 500);
