@@ -188,4 +188,24 @@ test('without its records a shard has no generation, and takes nothing', () =>
     assert.is((await store.readGenerations())[bot.shard], 0);
   }));
 
+test('a swapped database is another history, which no upkeep mends', () =>
+  inWorld(async ({ store, load }) => {
+    await redis.swapdb(0, 1);
+    await store.sweep(Date.now());
+    const batch = { shard: bot.shard, producer: 'q', sequence: 1, items: [initOf(bot)] };
+    assert.is((await store.commit([batch], rules))[0]?.outcome, 'uninitialised');
+    await redis.swapdb(0, 1);
+
+    await redis.copy(keyOf('e'), keyOf('old'));
+    await load();
+    const [newest] = await store.readVersions([bot.shard]);
+    await redis.rename(keyOf('old'), keyOf('e'));
+    await store.sweep(Date.now());
+    const [older] = await store.readVersions([bot.shard]);
+
+    assert.ok((older?.version ?? 0) < (newest?.version ?? 0));
+    assert.is.not(older?.chainHash, newest?.chainHash);
+    assert.is(store.mended.dirty, 0);
+  }));
+
 test.run();
