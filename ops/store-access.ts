@@ -13,15 +13,19 @@ import { inspectEntity } from '../storage/export/inspect.ts';
 import { ImportStopped, importLines } from '../storage/import/import.ts';
 import type { Stores } from '../storage/open.ts';
 
+/** Some 100 MB of codes. */
+const requestedCodesMax = 1_000_000;
+
 export const createStoreAccess = (
   stores: Pick<Stores, 'sql' | 'hot' | 'copySource'>,
   dataDir: string,
 ): StoreAccess => {
   const { sql, copySource } = stores;
+  const requestedCodes = new Set<string>();
   let importing = false;
   const runImport = async (lines: readonly string[]) => {
     try {
-      const { added, skipped } = await importLines(sql, lines, { batchLines: lines.length });
+      const { added, skipped } = await importLines(sql, lines, { batchLines: lines.length, requestedCodes });
       return { added, skipped, bad: [] };
     } catch (error) {
       if (!(error instanceof ImportStopped)) throw error;
@@ -33,6 +37,12 @@ export const createStoreAccess = (
     owner: describeOwner(),
     inspect: (kind, id) => inspectEntity(stores, kind, id),
     sendCopy: copySource === null ? null : createCopySender(copySource, dataDir),
+    beginImport: () => requestedCodes.clear(),
+    keepCodes: (codes) => {
+      if (requestedCodes.size + codes.length > requestedCodesMax) return false;
+      for (const code of codes) requestedCodes.add(code);
+      return true;
+    },
     importLines: async (lines) => {
       if (importing) {
         const message = 'Another import is in progress at this node. Try again when it has ended.';
@@ -45,6 +55,9 @@ export const createStoreAccess = (
         importing = false;
       }
     },
-    endImport: () => recountLists(sql),
+    endImport: () => {
+      requestedCodes.clear();
+      return recountLists(sql);
+    },
   };
 };

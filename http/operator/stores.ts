@@ -3,6 +3,7 @@
  * stores and the lines of an import pass through them.
  */
 import { type Static, Type } from 'typebox';
+import { DomainError } from '../../engine/errors.ts';
 import type { EntityKind } from '../../engine/ids.ts';
 import { TargetId, Text } from '../api/shared/common.ts';
 import { toUnknown } from '../request/changes.ts';
@@ -33,6 +34,12 @@ export const ImportLinesBody = Type.Object({
   lines: Type.Array(Type.String(), { minItems: 1, maxItems: importLinesMax }),
 });
 
+/** Codes of one request. */
+export const importCodesMax = 10_000;
+export const ImportCodesBody = Type.Object({
+  codes: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: importCodesMax }),
+});
+
 export const ImportedLines = Type.Object({
   added: Type.Record(Type.String(), Type.Integer()),
   skipped: Type.Integer(),
@@ -46,6 +53,13 @@ export interface StoreAccess {
   inspect(kind: EntityKind, id: string): Promise<object>;
   /** Streams a copy, see storage/backup/live.ts; `null` for stores that other programs can copy. */
   readonly sendCopy: ((parts: 'all' | 'sql') => AsyncIterable<string | Uint8Array>) | null;
+  /** Forgets the codes of an earlier import. */
+  beginImport(): void;
+  /**
+   * Keeps codes for the lines that ask for them, until an import ends or begins. Returns whether there was
+   * room for them.
+   */
+  keepCodes(codes: readonly string[]): boolean;
   /**
    * Imports all lines, or, when one is bad, none; ledger when it resolves. Rejects with `overloaded` while
    * another call runs.
@@ -63,6 +77,10 @@ const importLimits = {
   bytesMax: importBytesMax,
   valuesMax: importLinesMax + 10,
 };
+
+const codesLimits = { ...usualBodyLimits, bytesMax: importBytesMax, valuesMax: importCodesMax + 10 };
+const tooManyCodes =
+  'More vanity codes are asked for than a running node keeps. Stop the node, and import the file without it.';
 
 const replyCopy = ({ sendCopy }: StoreAccess, parts: 'all' | 'sql'): Reply => {
   if (sendCopy === null) return replyMessage('The stores of this node are servers: copy them with `backup`.');
@@ -96,8 +114,19 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     body: ImportBody,
     replies: { 200: ImportBegun },
     handle: async ({ catalogue }, { operator, body }) => {
+      access.beginImport();
       const entry = { operator, operation: 'stores import', target: '', details: body };
       return replyOk({ import_id: await catalogue.operator.audit.begin(entry) });
+    },
+  }),
+  defineOperation('stores import-codes', 'POST /stores/import/codes', {
+    summary: 'Keeps vanity codes for the lines that ask for them.',
+    isAudited: false,
+    bodyLimits: codesLimits,
+    body: ImportCodesBody,
+    handle: async (_app, { body }) => {
+      if (access.keepCodes(body.codes)) return replyMessage('The codes are kept.');
+      throw new DomainError('overloaded', tooManyCodes, { outcome: 'not_applied' });
     },
   }),
   defineOperation('stores import-lines', 'POST /stores/import/lines', {

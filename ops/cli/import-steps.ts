@@ -1,36 +1,21 @@
 /**
- * The two ways of an import that do not open the stores: a dry run, and an import through a running node.
+ * An import through a running node.
  */
-import { importLinesMax } from '../../http/operator/stores.ts';
+import { importCodesMax, importLinesMax } from '../../http/operator/stores.ts';
 import { createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
 import {
   type BadLine,
+  listRequestedCodes,
   measureFile,
   packLines,
   readFileLines,
   type SourceLine,
-  splitBatches,
 } from '../../storage/import/lines.ts';
 import { openRejects, type Rejects } from '../../storage/import/rejects.ts';
-import { createZeroCounts } from '../../storage/import/write.ts';
 import type { ImportSource } from './import-source.ts';
 import type { Progress } from './progress.ts';
 import type { RunningNode } from './running-node.ts';
-
-/** Checks the form of every line; opens no store and writes nothing. */
-export const checkLines = async (path: string, progress: Progress) => {
-  const { lines } = await measureFile(path);
-  const records = createZeroCounts();
-  const badLines: BadLine[] = [];
-  for await (const batch of splitBatches(readFileLines(path, 0))) {
-    for (const { record } of batch.records) records[record.kind]++;
-    badLines.push(...batch.badLines);
-    progress.update(batch.lastLine, lines);
-  }
-  return { lines, records, badLines };
-};
-export type DryRun = Awaited<ReturnType<typeof checkLines>>;
 
 /** One request takes the node a few milliseconds. */
 const requestLimits = { linesMax: importLinesMax, charactersMax: 1_000_000 };
@@ -86,10 +71,15 @@ export const importThroughNode = async (
 ): Promise<ImportReport> => {
   const startedMs = performance.now();
   const { lines } = await measureFile(source.path);
+  const codes = [...(await listRequestedCodes(readFileLines(source.path, 0)))].filter(
+    ({ length }) => length <= 64,
+  );
   const report = createReport(0);
   const rejects = source.skipBad ? openRejects(source.rejectedPath, 0) : null;
   const id = await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
   try {
+    for (let at = 0; at < codes.length; at += importCodesMax)
+      await node.keepCodes(codes.slice(at, at + importCodesMax));
     for await (const chunk of packLines(readFileLines(source.path, 0), requestLimits)) {
       report.interrupted = signal.aborted;
       if (report.interrupted) break;

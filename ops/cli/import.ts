@@ -1,17 +1,23 @@
 /**
  * `rollcall ops import FILE`: imports JSON lines into SQL or through a running node, with progress and a
- * summary, or checks them without writing.
+ * summary, or tries them without writing.
  */
 import { basename } from 'node:path';
 import { formatCount, formatCounted } from '../../http/operator/page/format.ts';
-import { type ImportReport, ImportStopped, importFile } from '../../storage/import/import.ts';
+import {
+  type ImportReport,
+  ImportStopped,
+  importFile,
+  runTrial,
+  type Trial,
+} from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
 import type { BadLine } from '../../storage/import/lines.ts';
 import { CommandError, interruptedExitCode, type Terminal } from './command.ts';
 import { type ImportSource, runOnSource } from './import-source.ts';
-import { checkLines, type DryRun, importThroughNode } from './import-steps.ts';
+import { importThroughNode } from './import-steps.ts';
 import { createProgress, type Progress } from './progress.ts';
-import type { Workplace } from './running-node.ts';
+import { runOnCopy, type Workplace } from './running-node.ts';
 
 export interface ImportArgs {
   /** A file of JSON lines, a compressed one (`.gz`), or `-` for standard input. */
@@ -46,26 +52,45 @@ export const runImport = (target: Workplace, terminal: Terminal, args: ImportArg
     return report.interrupted ? interruptedExitCode : 0;
   });
 
-/** Checks the form of all lines and writes nothing. Resolves to the exit code: 1 when a line is bad. */
-export const runDryImport = (terminal: Terminal, args: ImportArgs): Promise<number> =>
+/** Imports and takes it back; for a running node, on a copy of its SQL. */
+const tryOn = (target: Workplace, path: string, options: Parameters<typeof runTrial>[2]): Promise<Trial> =>
+  'node' in target
+    ? runOnCopy(
+        target.node,
+        () => {},
+        (sql) => runTrial(sql, path, options),
+      )
+    : runTrial(target.stores.sql, path, options);
+
+/** Reports what the import would do, and writes nothing. Resolves to the exit code: 1 when a line is bad. */
+export const runDryImport = (target: Workplace, terminal: Terminal, args: ImportArgs): Promise<number> =>
   runOnSource(args.path, terminal, async ({ path, title }) => {
     const progress = createProgress(terminal.err, `Checking ${basename(title)}`);
-    const result = await checkLines(path, progress).finally(progress.stop);
-    terminal.out.write(args.json ? `${JSON.stringify(result)}\n` : describeDryRun(result));
-    return result.badLines.length === 0 ? 0 : 1;
+    const options = { signal: terminal.signal, onProgress: progress.update };
+    const trial = await tryOn(target, path, options).finally(progress.stop);
+    const { report, badLines } = trial;
+    const { linesDone: lines, added, skipped } = report;
+    const result = { lines, added, skipped, badLines };
+    terminal.out.write(args.json ? `${JSON.stringify(result)}\n` : describeTrial(trial));
+    if (report.interrupted) return interruptedExitCode;
+    return badLines.length === 0 ? 0 : 1;
   });
 
-const describeDryRun = ({ lines, records, badLines }: DryRun): string => {
-  const kinds = kindNames.filter((kind) => records[kind] > 0);
-  const found = kinds.map((kind) => formatCounted(records[kind], kind)).join(', ') || 'no records';
-  return [
-    `${formatCounted(lines, 'line')}: ${found}`,
+const describeAdded = ({ added }: ImportReport): string =>
+  kindNames
+    .filter((kind) => added[kind] > 0)
+    .map((kind) => formatCounted(added[kind], kind))
+    .join(', ') || 'nothing';
+
+const describeTrial = ({ report, badLines }: Trial): string =>
+  [
+    `${formatCounted(report.linesDone, 'line')}, to add: ${describeAdded(report)}`,
+    ...(report.skipped > 0 ? [`already there: ${formatCount(report.skipped)}`] : []),
     `bad lines: ${formatCount(badLines.length)}`,
     ...describeBadLines(badLines),
-    'Nothing was written. Not checked: whether a record is there already, and whether what it names exists.',
+    report.interrupted ? 'Interrupted. Nothing was written.' : 'Nothing was written.',
     '',
   ].join('\n');
-};
 
 const describeBadLines = (badLines: readonly BadLine[]): string[] => {
   const shown = badLines.slice(0, linesShownMax).map(({ line, reason }) => `  line ${line}: ${reason}`);
@@ -74,7 +99,6 @@ const describeBadLines = (badLines: readonly BadLine[]): string[] => {
 };
 
 const describeReport = (report: ImportReport, isResumable: boolean): string => {
-  const added = kindNames.filter((kind) => report.added[kind] > 0);
   const seconds = report.milliseconds / 1000;
   const lines = report.linesDone - report.resumedAfter;
   const rate = seconds > 0 ? `, ${formatCount(Math.round(lines / seconds))} a second` : '';
@@ -84,7 +108,7 @@ const describeReport = (report: ImportReport, isResumable: boolean): string => {
   const parts = [
     `${formatCounted(lines, 'line')} in ${seconds.toFixed(1)} s${rate}`,
     ...(report.resumedAfter > 0 ? [`resumed after line ${formatCount(report.resumedAfter)}`] : []),
-    `added: ${added.map((kind) => formatCounted(report.added[kind], kind)).join(', ') || 'nothing'}`,
+    `added: ${describeAdded(report)}`,
     ...(report.skipped > 0 ? [`already there: ${formatCount(report.skipped)}`] : []),
     ...(report.rejected > 0 ? [`rejected: ${formatCount(report.rejected)}, see ${report.rejectedFile}`] : []),
     ...(report.interrupted ? [`interrupted: ${advice}`] : []),

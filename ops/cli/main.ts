@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { StorageError, toMessage } from '../../engine/errors.ts';
 import { reconcileGenerations } from '../../engine/flush/generations.ts';
 import type { EntityKind } from '../../engine/ids.ts';
+import { hasDirectory } from '../../storage/backup/embedded.ts';
 import { inspectEntity } from '../../storage/export/inspect.ts';
 import { createLedger } from '../../storage/ledger/ledger.ts';
 import type { Stores } from '../../storage/open.ts';
@@ -39,7 +40,7 @@ import { groups } from './operator/arguments.ts';
 import { formatOperationHelp, runOperation } from './operator/run.ts';
 import { createProgress } from './progress.ts';
 import { runReflush, runRestore } from './restore.ts';
-import { runOnCopy, runUnlessLocked, type Workplace } from './running-node.ts';
+import { runOnCopy, runOnEmptySql, runUnlessLocked, type Workplace } from './running-node.ts';
 import { commandHelps, formatCommandHelp, formatUsage } from './usage.ts';
 
 const parse = (argv: readonly string[]) => {
@@ -104,7 +105,7 @@ const assertArgs = ({ command, operands, options, value }: ParsedArgs): void => 
 /** Finds where a command works, and closes what was opened. Tests pass stores of their own. */
 export type RunWithStores = (
   terminal: Terminal,
-  args: Pick<ParsedArgs, 'command'>,
+  args: Pick<ParsedArgs, 'command' | 'options'>,
   task: (workplace: Workplace) => Promise<number>,
 ) => Promise<number>;
 
@@ -152,7 +153,6 @@ export const runCommandLine = async (
       if (parsed.command === 'move' || parsed.command === 'reflush') assertFolderUsed(config);
       return await runMaintenance(config, terminal, parsed);
     }
-    if (parsed.options.has('dry-run')) return await runDryImport(terminal, toImportArgs(parsed));
     if (isExport(parsed)) await confirmTarget(terminal, toExportArgs(parsed));
     return await withStores(terminal, parsed, (workplace) => run(parsed, workplace, terminal));
   } catch (error) {
@@ -224,7 +224,8 @@ const toExportArgs = ({ command, operands: [path = ''], options }: ParsedArgs): 
 });
 
 const run = (args: ParsedArgs, workplace: Workplace, terminal: Terminal): Promise<number> => {
-  if (args.command === 'import') return runImport(workplace, terminal, toImportArgs(args));
+  const runIt = args.options.has('dry-run') ? runDryImport : runImport;
+  if (args.command === 'import') return runIt(workplace, terminal, toImportArgs(args));
   if (isExport(args)) return exportFrom(workplace, terminal, toExportArgs(args));
   const [first = '', id = ''] = args.operands;
   const inspect =
@@ -249,13 +250,17 @@ const exportFrom = (workplace: Workplace, terminal: Terminal, args: ExportArgs):
   });
 };
 
-const runWithConfiguredStores: RunWithStores = async (terminal, { command }, task) => {
+const runWithConfiguredStores: RunWithStores = async (terminal, { command, options }, task) => {
   const config = readConfig();
+  const isTrial = options.has('dry-run');
+  if (isTrial && config.databaseUrl === '' && !hasDirectory(config.dataDir))
+    // An import needs no hot store.
+    return runOnEmptySql((sql) => task({ stores: { sql, hot: null as never } }));
   if (command !== 'import') assertFolderUsed(config);
   const runOnStores = async (stores: Stores): Promise<number> => {
     await prepareStores(stores);
     // Rejects when the hot store has the counters of another directory.
-    if (command === 'import' && !stores.shared)
+    if (command === 'import' && !isTrial && !stores.shared)
       await reconcileGenerations(stores.hot, createLedger(stores.sql));
     return task({ stores });
   };

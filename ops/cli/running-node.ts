@@ -16,6 +16,7 @@ import { openEmbeddedSql } from '../../storage/embedded/pglite.ts';
 import type { Inspection } from '../../storage/export/inspect.ts';
 import type { Stores } from '../../storage/open.ts';
 import type { Sql } from '../../storage/sql/client.ts';
+import { migrate } from '../../storage/sql/migrate.ts';
 import type { Config } from '../config/config.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { runWithStores } from './flush.ts';
@@ -64,6 +65,9 @@ const findRunningNode = async (config: Config, stop: AbortSignal) => {
       const begun = (await call('POST', '/stores/import', { file })) as { readonly import_id: number };
       return begun.import_id;
     },
+    /** Keeps vanity codes for the lines that ask for them. */
+    keepCodes: async (codes: readonly string[]) =>
+      void (await call('POST', '/stores/import/codes', { codes })),
     /** Imports all lines, or none when one is bad. */
     importLines: async (lines: readonly string[]) =>
       (await call('POST', '/stores/import/lines', { lines })) as ImportedLines,
@@ -98,22 +102,38 @@ export const runUnlessLocked = async <Result>(
 };
 
 /** Runs a task on a copy of the SQL of a running node, in a folder that is removed after it. */
-export const runOnCopy = async <Result>(
+export const runOnCopy = <Result>(
   node: RunningNode,
   onBytes: (done: number, total: number) => void,
   task: (sql: Sql) => Promise<Result>,
 ): Promise<Result> => {
-  const folder = await mkdtemp(join(tmpdir(), 'rollcall-copy-'));
-  try {
+  return runInFolder(async (folder) => {
     const copy = await node.copy('sql', folder, onBytes);
     await unpack(join(folder, 'sql.pack'), copy.sql, join(folder, 'sql'));
     await rm(join(folder, 'sql.pack'));
+  }, task);
+};
+
+/** Runs a task on the SQL of a new directory, in a folder that is removed after it. */
+export const runOnEmptySql = <Result>(task: (sql: Sql) => Promise<Result>): Promise<Result> =>
+  runInFolder(
+    async () => {},
+    async (sql) => {
+      await migrate(sql);
+      return task(sql);
+    },
+  );
+
+/** Prepares a folder of its own, runs the task on the SQL in its folder `sql`, and removes it. */
+const runInFolder = async <Result>(
+  prepare: (folder: string) => Promise<void>,
+  task: (sql: Sql) => Promise<Result>,
+): Promise<Result> => {
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-copy-'));
+  try {
+    await prepare(folder);
     const embedded = await openEmbeddedSql({ directory: join(folder, 'sql') });
-    try {
-      return await task(embedded.sql);
-    } finally {
-      await embedded.close();
-    }
+    return await task(embedded.sql).finally(embedded.close);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

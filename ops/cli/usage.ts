@@ -21,7 +21,7 @@ export const commandHelps: readonly CommandHelp[] = [
       '',
       '  --skip-bad   write bad lines with their reasons to FILE.rejected and continue. Without it, the',
       '               import stops at the first bad line and writes nothing of its batch.',
-      '  --dry-run    check the form of all lines and write nothing',
+      '  --dry-run    report what the import would do, with all bad lines, and write nothing',
       '  --json       print the result as one JSON object',
     ],
   },

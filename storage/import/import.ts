@@ -16,13 +16,14 @@ import {
   type BadLine,
   type LineBatch,
   type LineGroups,
+  listRequestedCodes,
   measureFile,
   readFileLines,
   type SourceLine,
   splitBatches,
 } from './lines.ts';
 import { openRejects, type Rejects } from './rejects.ts';
-import { createZeroCounts, writeBatch } from './write.ts';
+import { createZeroCounts, type WriteContext, writeBatch } from './write.ts';
 
 export interface ImportOptions {
   /** Writes bad lines to `rejectedPath` (drops them if the lines come from a program) and continues. */
@@ -32,6 +33,8 @@ export interface ImportOptions {
   /** ISO time for times that records leave out. Default: now. */
   readonly now?: string;
   readonly batchLines?: number;
+  /** Folded codes that no listing gets without asking for them. Default: those that the lines ask for. */
+  readonly requestedCodes?: ReadonlySet<string>;
   /** `linesTotal` is 0 when the number of lines is unknown. */
   readonly onProgress?: (linesDone: number, linesTotal: number) => void;
   /** Stops after the current batch; a later run continues from there. */
@@ -71,14 +74,15 @@ export class ImportStopped extends Error {
 
 /** One run over one source. */
 interface Run {
-  readonly sql: Sql;
+  readonly sql: Pick<Sql, 'begin'>;
   readonly options: ImportOptions;
   /** Key of the import's progress in SQL, `null` when it cannot be resumed. */
   readonly digest: string | null;
-  readonly rejects: Rejects | null;
-  readonly partitions: Partitions;
+  readonly rejects: Pick<Rejects, 'path' | 'add'> | null;
+  /** `null`: the run is a trial, see `runTrial`. */
+  readonly partitions: Partitions | null;
   readonly linesTotal: number;
-  readonly now: string;
+  readonly context: WriteContext;
   readonly report: ImportReport;
 }
 
@@ -94,27 +98,85 @@ export const importFile = async (
   const { digest, lines } = await measureFile(path);
   const linesDone = await openProgress(sql, digest, lines);
   const { skipBad, rejectedPath = `${path}.rejected` } = options;
+  const requestedCodes = await listRequestedCodes(readFileLines(path, 0));
   const rejects = skipBad ? openRejects(rejectedPath, linesDone) : null;
-  const run = makeRun({ sql, options, digest, rejects, linesTotal: lines }, linesDone);
-  return runImport(run, readFileLines(path, linesDone));
+  const partitions = createPartitions(sql);
+  const parts = { sql, options, digest, rejects, linesTotal: lines, partitions };
+  const report = await runImport(
+    makeRun(parts, { requestedCodes, linesDone }),
+    readFileLines(path, linesDone),
+  );
+  await settleDown(sql, report);
+  return report;
 };
 
 /** Imports lines that a program creates: idempotent, not resumable. Ledger when it resolves. */
-export const importLines = (
+export const importLines = async (
   sql: Sql,
   lines: readonly string[],
   options: ImportOptions = {},
 ): Promise<ImportReport> => {
-  const run = makeRun({ sql, options, digest: null, rejects: null, linesTotal: 0 }, 0);
   const numbered = lines.map((text, index): SourceLine => ({ number: index + 1, text, fault: '' }));
-  return runImport(run, [numbered]);
+  const requestedCodes = options.requestedCodes ?? (await listRequestedCodes([numbered]));
+  const parts = {
+    sql,
+    options,
+    digest: null,
+    rejects: null,
+    linesTotal: 0,
+    partitions: createPartitions(sql),
+  };
+  const report = await runImport(makeRun(parts, { requestedCodes, linesDone: 0 }), [numbered]);
+  await settleDown(sql, report);
+  return report;
 };
 
-const makeRun = (parts: Omit<Run, 'now' | 'report' | 'partitions'>, resumedAfter: number): Run => ({
+/** What a trial found: the report of the run that would follow, and all lines that it would refuse. */
+export interface Trial {
+  readonly report: ImportReport;
+  readonly badLines: readonly BadLine[];
+}
+
+/**
+ * Imports the whole file in one transaction and rolls it back, so it finds what a run with `skipBad` finds.
+ * Nothing is written when it resolves.
+ */
+export const runTrial = async (
+  sql: Sql,
+  path: string,
+  options: Pick<ImportOptions, 'onProgress' | 'signal' | 'now'> = {},
+): Promise<Trial> => {
+  const { lines: linesTotal } = await measureFile(path);
+  const requestedCodes = await listRequestedCodes(readFileLines(path, 0));
+  const badLines: BadLine[] = [];
+  const rejects = { path: '', add: (lines: readonly BadLine[]) => void badLines.push(...lines) };
+  const rolledBack = new Error('A trial is rolled back.');
+  let report = createReport(0);
+  await sql
+    .begin(async (outer) => {
+      const inner = { begin: outer.savepoint } as unknown as Run['sql'];
+      const parts = { sql: inner, options: { ...options, skipBad: true }, digest: null, rejects, linesTotal };
+      const run = makeRun({ ...parts, partitions: null }, { requestedCodes, linesDone: 0 });
+      report = await runImport(run, readFileLines(path, 0));
+      throw rolledBack;
+    })
+    .catch((error: unknown) => {
+      if (error !== rolledBack) throw toStorageError('import.try', error);
+    });
+  return { report, badLines };
+};
+
+const makeRun = (
+  parts: Omit<Run, 'context' | 'report'>,
+  { requestedCodes, linesDone }: Pick<WriteContext, 'requestedCodes'> & { readonly linesDone: number },
+): Run => ({
   ...parts,
-  partitions: createPartitions(parts.sql),
-  now: parts.options.now ?? new Date().toISOString(),
-  report: createReport(resumedAfter),
+  context: {
+    now: parts.options.now ?? new Date().toISOString(),
+    requestedCodes,
+    isTrial: parts.partitions === null,
+  },
+  report: createReport(linesDone),
 });
 
 const runImport = async (run: Run, lines: LineGroups): Promise<ImportReport> => {
@@ -127,8 +189,6 @@ const runImport = async (run: Run, lines: LineGroups): Promise<ImportReport> => 
     options.onProgress?.(report.linesDone, run.linesTotal);
     return true;
   });
-  if (kindNames.reduce((sum, kind) => sum + report.added[kind], 0) >= analyseRowsMin)
-    await settleDown(run.sql);
   report.milliseconds = performance.now() - startedMs;
   return report;
 };
@@ -144,7 +204,9 @@ const analyseRowsMin = 10_000;
 
 const tables = Object.values(recordKinds).map(({ table }) => table);
 
-const settleDown = async (sql: Sql): Promise<void> => {
+const settleDown = async (sql: Sql, report: ImportReport): Promise<void> => {
+  const startedMs = performance.now();
+  if (kindNames.reduce((sum, kind) => sum + report.added[kind], 0) < analyseRowsMin) return;
   try {
     await sql.begin(async (transaction) => {
       await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
@@ -154,15 +216,16 @@ const settleDown = async (sql: Sql): Promise<void> => {
   } catch (error) {
     throw toStorageError('import.settleDown', error);
   }
+  report.milliseconds += performance.now() - startedMs;
 };
 
 const runBatch = async (run: Run, batch: LineBatch): Promise<void> => {
   const { sql, report, options } = run;
   try {
-    await run.partitions.prepare(voteTimes(batch));
+    await run.partitions?.prepare(voteTimes(batch));
     const done = await sql.begin(async (transaction) => {
       await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
-      const written = await writeBatch(transaction, batch.records, run.now);
+      const written = await writeBatch(transaction, batch.records, run.context);
       const badLines = [...batch.badLines, ...written.faults.map((fault) => withText(batch, fault))];
       badLines.sort((a, b) => a.line - b.line);
       if (badLines.length > 0 && !options.skipBad) throw new ImportStopped(badLines, report.linesDone);

@@ -7,6 +7,7 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { foldVanityCode } from '../../engine/rules/vanity.ts';
 import { checkLine } from './check.ts';
 import type { NumberedRecord } from './plan.ts';
 
@@ -76,6 +77,33 @@ export async function* readFileLines(path: string, skip: number): AsyncGenerator
   }
   if (bytes > 0) yield finish();
 }
+
+/** Returns the folded code that a line asks for, `null` for none. */
+const readRequestedCode = (text: string): string | null => {
+  if (!mayAsk.test(text)) return null;
+  try {
+    const { vanity } = JSON.parse(text) ?? {};
+    return typeof vanity === 'string' ? foldVanityCode(vanity) : null;
+  } catch {
+    return null;
+  }
+};
+const mayAsk = /"vanity"|\\u/;
+
+/**
+ * Lists the vanity codes that lines ask for. Reads all of them: a listing without a code must not take the
+ * one that a later line asks for. Holds some 100 bytes for each.
+ */
+export const listRequestedCodes = async (groups: LineGroups): Promise<ReadonlySet<string>> => {
+  const codes = new Set<string>();
+  for await (const lines of groups) {
+    for (const { text } of lines) {
+      const code = readRequestedCode(text);
+      if (code !== null) codes.add(code);
+    }
+  }
+  return codes;
+};
 
 const readLine = (number: number, pieces: readonly Buffer[], bytes: number): SourceLine => {
   if (bytes > lineBytesMax) return { number, text: '', fault: `longer than ${lineBytesMax} bytes` };

@@ -3,10 +3,12 @@
  *
  * Looks up existing records, references, client ids and free vanity codes, and allocates incarnations. A
  * record may refer only to what the store has or an earlier line created, so the result does not depend on
- * how a file is cut into batches. Decides in the order of the lines.
+ * how a file is cut into batches. Decides in the order of the lines, but a code that a line of the import
+ * requests is no candidate of the others.
  */
+import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { foldVanityCode, listVanityCandidates } from '../../engine/rules/vanity.ts';
+import { foldVanityCode, listVanityCandidates, type VanityKind } from '../../engine/rules/vanity.ts';
 import { formatTexts, type Transaction } from '../sql/client.ts';
 import { readColumn } from '../sql/rows.ts';
 import { type AnyRecord, getValue } from './fields.ts';
@@ -58,12 +60,18 @@ const createKnown = () => ({
 });
 type Known = ReturnType<typeof createKnown>;
 
+/** What an import knows beside its lines. */
+export interface PlanContext {
+  /** ISO time of the import. */
+  readonly now: string;
+  /** Folded vanity codes that lines of the import ask for, also lines after this batch. */
+  readonly requestedCodes: ReadonlySet<string>;
+}
 interface Batch {
   readonly sql: Transaction;
   readonly plan: Plan;
   readonly known: Known;
-  /** ISO time of the import. */
-  readonly now: string;
+  readonly context: PlanContext;
 }
 /** Why records are refused whose vanity codes are taken, by their lines. */
 type CodeFaults = Map<number, string>;
@@ -74,14 +82,14 @@ const join = (kind: string, id: string): string => `${kind}:${id}`;
 export const planBatch = async (
   sql: Transaction,
   records: readonly NumberedRecord[],
-  now: string,
+  context: PlanContext,
 ): Promise<Plan> => {
   // The positions of a new directory give way to those of a file.
   if (records.some(({ record }) => record.kind === 'position'))
     await sql`delete from app_positions where shipped`;
   const codeFaults: CodeFaults = new Map();
   for (;;) {
-    const batch = await planRecords(sql, { records, now, codeFaults });
+    const batch = await planRecords(sql, { records, context, codeFaults });
     const found = codeFaults.size;
     await assignVanities(batch, codeFaults);
     // The others are planned again: a refused record takes no client id, and none may refer to it.
@@ -94,16 +102,16 @@ export const planBatch = async (
 
 interface Given {
   readonly records: readonly NumberedRecord[];
-  readonly now: string;
+  readonly context: PlanContext;
   readonly codeFaults: CodeFaults;
 }
 
 /** Plans all but vanity codes and incarnations. */
-const planRecords = async (sql: Transaction, { records, now, codeFaults }: Given): Promise<Batch> => {
+const planRecords = async (sql: Transaction, { records, context, codeFaults }: Given): Promise<Batch> => {
   const entries = Object.fromEntries(kindNames.map((kind) => [kind, [] as Entry[]])) as Plan['entries'];
   const plan: Plan = { entries, faults: [], skipped: 0 };
-  const known = await lookUp(sql, records, now);
-  const batch: Batch = { sql, plan, known, now };
+  const known = await lookUp(sql, records, context.now);
+  const batch: Batch = { sql, plan, known, context };
   for (const { line, record } of records) {
     const reason = codeFaults.get(line) ?? take(batch, line, record);
     if (reason === null) continue;
@@ -170,7 +178,7 @@ const selectOwners = ({ table, key, unique }: RecordKind): string =>
 
 /** Adds one record to the plan, or returns why it is refused. */
 const take = (batch: Batch, line: number, record: ImportRecord): string | null => {
-  const { plan, known, now } = batch;
+  const { plan, known, context } = batch;
   const kind = recordKinds[record.kind];
   const id = getId(kind, record);
   if (!kind.isBlind && known.present.has(join(kind.name, id))) {
@@ -185,7 +193,7 @@ const take = (batch: Batch, line: number, record: ImportRecord): string | null =
     return `there is no ${missing[0][0]} ${ids} (a record must come after those it refers to)`;
   }
   if (kind.unique) {
-    const value = getUnique(kind, record, now);
+    const value = getUnique(kind, record, context.now);
     const other = known.owners.get(join(kind.name, value));
     if (other !== undefined) return `${kind.unique} ${value} belongs to ${kind.name} ${other}`;
     known.owners.set(join(kind.name, value), id);
@@ -216,22 +224,30 @@ export const listListings = (plan: Plan): Entry[] =>
   listEntries(plan, ({ listing }) => listing !== undefined);
 export const listNamed = (plan: Plan): Entry[] => listEntries(plan, ({ listing }) => listing === 'named');
 
-const listCodes = ({ known }: Batch, { kind, id, record }: Entry): readonly string[] => {
+/** A code in the record is the only candidate; else the last one is random, so that one is always free. */
+const listCodes = ({ known, context }: Batch, { kind, id, record }: Entry): readonly string[] => {
   if (record.vanity) return [foldVanityCode(record.vanity as string)];
   const name = kind === 'bot' ? known.present.get(join('user', id))?.name : (record.name as string);
-  return listVanityCandidates(kind as 'bot' | 'server' | 'team', id, name ?? '');
+  const candidates = listVanityCandidates(kind as VanityKind, id, name ?? '');
+  const free = candidates.filter((code) => !context.requestedCodes.has(code));
+  return [...free, `${kind}-${randomBytes(6).toString('hex')}`];
 };
 
-/** Gives each new listing its first free candidate code. A code in the record is the only candidate. */
+/** Selects those that an entity has, or that the operator keeps from listings that did not ask for them. */
+const selectTaken = (sql: Transaction, wanted: readonly string[], unasked: readonly string[]) =>
+  readColumn<string>(sql`
+    select code from vanity where code = any(${formatTexts(wanted)}::text[])
+    union select word from reserved_words where word = any(${formatTexts(unasked)}::text[])`);
+
+/** Gives each new listing its first free candidate code. */
 const assignVanities = async (batch: Batch, codeFaults: CodeFaults): Promise<void> => {
   const { sql, plan } = batch;
   let open = listNamed(plan).map((entry) => ({ entry, codes: listCodes(batch, entry) }));
   const given = new Set<string>();
   for (let round = 0; open.length > 0; round++) {
-    const wanted = open.flatMap(({ codes }) => codes[round] ?? []);
-    const taken = new Set(
-      await readColumn<string>(sql`select code from vanity where code = any(${formatTexts(wanted)}::text[])`),
-    );
+    const listRound = (list: typeof open) => list.flatMap(({ codes }) => codes[round] ?? []);
+    const unasked = open.filter(({ entry }) => entry.record.vanity === undefined);
+    const taken = new Set(await selectTaken(sql, listRound(open), listRound(unasked)));
     open = open.filter(({ entry, codes }) => {
       const code = codes[round];
       if (code === undefined) codeFaults.set(entry.line, `the vanity code ${codes[0] ?? ''} is taken`);

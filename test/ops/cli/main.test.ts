@@ -292,6 +292,14 @@ test('the program opens the configured stores and exits with the exit code of th
   assert.match(imported.stdout, /added: 2 users, 1 bot, 1 vote/);
 });
 
+test('a dry run without a directory reports what an import would add, and makes none', () => {
+  const directory = join(folder, 'never');
+  const { status, stdout } = spawnOps(directory, 'import', file, '--dry-run');
+
+  assert.equal([status, existsSync(directory)], [0, false]);
+  assert.match(stdout, /^3 lines, to add: 2 users, 1 bot, 1 vote\nbad lines: 0\nNothing was written/);
+});
+
 test('while a server uses the data folder, commands name its process and change nothing', () => {
   const { status, stdout, stderr } = spawnOps(join(folder, 'lent'), 'export', '-');
 

@@ -126,12 +126,30 @@ test('a bad line stops the import with its number; --skip-bad writes it to a fil
   assert.match(readFileSync(`${file}.rejected`, 'utf8'), /^# line 251: not valid JSON.*\nnonsense\n/);
 });
 
-test('a dry run of an import checks the lines and writes nothing', async () => {
-  const { code, out } = await ops(['import', '-', '--dry-run'], `${linesOf(user(8_888)).join()}\nnonsense\n`);
+test('through the node, too, a code goes to the line that asks for it, in another request', async () => {
+  const users = Array.from({ length: 300 }, (_, index) => user(7_000 + index));
+  const lines = linesOf(
+    ...[user(1), bot(910, { user: { username: 'Owls' }, type: 'approved' }), ...users],
+    bot(911, { vanity: 'owls', type: 'approved' }),
+  );
+  const { code, err } = await ops(['import', '-'], lines.join('\n'));
+  const read = async (id: number) => (await fetch(`${node.url}/bots/${platformId(id)}`)).json();
+  const [first, second] = [await read(910), await read(911)] as { vanity: string }[];
+
+  assert.equal([code, err], [0, '']);
+  assert.equal([first?.vanity, second?.vanity], ['owls-0910', 'owls']);
+});
+
+test('a dry run of an import finds what the import would, and writes nothing', async () => {
+  const missing = linesOf(user(8_888), bot(8_889, { owner: '77' })).join('\n');
+  const { code, out } = await ops(['import', '-', '--dry-run'], `${missing}\nnonsense\n`);
   const found = await ops(['users', 'list', '--search', platformId(8_888), '--json']);
 
   assert.is(code, 1);
-  assert.match(out, /^2 lines: 1 user\nbad lines: 1\n {2}line 2: not valid JSON/);
+  assert.match(
+    out,
+    /^3 lines, to add: 1 user\nbad lines: 2\n {2}line 2: there is no user 77 .*\n {2}line 3: not/,
+  );
   assert.is(JSON.parse(found.out).total, 0);
 });
 
