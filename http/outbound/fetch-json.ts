@@ -9,6 +9,9 @@
  */
 import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/schema';
+import type { Agent, RequestInit as ClientRequest } from 'undici';
+import { createConnector, loadUndici } from './connect.ts';
+import { resolveBySystem } from './guarded-address.ts';
 
 /** The bounds of one request. */
 export interface FetchLimits {
@@ -72,18 +75,33 @@ export const fetchBounded = async (
 ): Promise<FetchedText | { readonly reason: string; readonly isOurs: boolean }> => {
   const signal = AbortSignal.timeout(timeLimitMs);
   try {
-    const response = await fetch(url, { ...request, redirect: 'manual', signal });
+    const { fetch, dispatcher } = openClient();
+    // It takes all that the global one takes; only their types differ.
+    const sent = request as ClientRequest;
+    const response = await fetch(url, { ...sent, redirect: 'manual', signal, dispatcher });
     const contentType = response.headers.get('content-type') ?? '';
     return { status: response.status, contentType, text: await readText(response, answerBytesMax) };
   } catch (error) {
     if (signal.aborted) return { reason: `no answer within ${timeLimitMs} ms`, isOurs: false };
-    const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-    return { reason: String(cause ?? error), isOurs: ownCodes.has(cause?.code) };
+    const { cause = error } = error as { readonly cause?: unknown };
+    return { reason: String(cause), isOurs: ownCodes.has((cause as NodeJS.ErrnoException).code) };
   }
 };
 
+/** No request has longer than a login, which is this. */
+const connectMsMax = 10_000;
+let dispatcher: Agent | undefined;
+
+/** The sockets of all these services. */
+const openClient = () => {
+  const { Agent, fetch } = loadUndici();
+  const connect = { resolve: resolveBySystem, timeLimitMs: connectMsMax };
+  dispatcher ??= new Agent({ connect: createConnector(connect) });
+  return { fetch, dispatcher };
+};
+
 /** Reads the body; `null` when it is longer than `bytesMax`, and the rest stays unread. */
-const readText = async (response: Response, bytesMax: number): Promise<string | null> => {
+const readText = async (response: Pick<Response, 'body'>, bytesMax: number): Promise<string | null> => {
   if (response.body === null) return '';
   const chunks: Uint8Array[] = [];
   let bytes = 0;

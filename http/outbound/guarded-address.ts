@@ -4,12 +4,13 @@
  * A client's URL may point at loopback, at a cloud's metadata service, or at a name that resolves differently
  * when it is checked and when it is used. So it is checked twice: its text when it is stored
  * (`findAddressFault`), and the resolved addresses whenever it is used (`vetHost`). The connection then goes
- * to exactly the checked addresses (`createPinnedLookup`). One address that is not public rejects the whole
+ * to exactly the checked addresses (connect.ts). One address that is not public rejects the whole
  * name.
  */
-import { lookup, Resolver } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { createServerResolver } from './server-resolver.ts';
 
 /**
  * - `public`: the internet, at port 443;
@@ -56,6 +57,8 @@ export const toHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 export const isPublic = (address: string): boolean => {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
+  // What a network of IPv6 alone (NAT64) makes of an IPv4 address: it leads to that one.
+  if (parsed.range() === 'rfc6052') return isPublic(parsed.toByteArray().slice(-4).join('.'));
   if (parsed.range() !== 'unicast') return false;
   return parsed.kind() === 'ipv4' || (parsed.toByteArray()[0] as number) >> 5 === globalPrefix;
 };
@@ -63,21 +66,8 @@ export const isPublic = (address: string): boolean => {
 /** 2000::/3: everything else in IPv6 is local, reserved, or wraps an IPv4 address. */
 const globalPrefix = 0b001;
 
-/**
- * Creates a resolver that queries the system's name servers. It avoids `getaddrinfo`, which would block one
- * of the few libuv threads that the stores need, for as long as a foreign name server takes.
- */
-const createServerResolver = (timeLimitMs: number): ResolveHost => {
-  const resolver = new Resolver({ timeout: timeLimitMs, tries: 1 });
-  return async (hostname) => {
-    const [four, six] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-    if (four.status === 'rejected' && six.status === 'rejected') throw four.reason;
-    return [four, six].flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
-  };
-};
-
 /** Resolves by `getaddrinfo`, including the hosts file: for names of a private network. */
-const resolveBySystem: ResolveHost = async (hostname) =>
+export const resolveBySystem: ResolveHost = async (hostname) =>
   (await lookup(hostname, { all: true })).map(({ address }) => address);
 
 /** Names of a private network come from the system; others from its name servers, within `timeLimitMs`. */
@@ -96,19 +86,4 @@ export const vetHost = async (url: URL, reach: Reach, resolve: ResolveHost): Pro
     const { code = String(error) } = error as { readonly code?: string };
     return { kind: 'unresolved', reason: `has a host that cannot be resolved (${code})` };
   }
-};
-
-/**
- * Creates a `lookup` that returns only the checked addresses, without any DNS query. It calls back in a later
- * tick, as Node's own does: a connection that the system refuses at once (no route, no descriptor) would
- * otherwise fail before its request listens for errors, which ends the process.
- */
-export const createPinnedLookup = (addresses: readonly string[]): LookupFunction => {
-  const all = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_hostname, options, callback) => {
-    setImmediate(() => {
-      if (options.all) callback(null, all);
-      else callback(null, all[0]?.address ?? '', all[0]?.family);
-    });
-  };
 };

@@ -31,9 +31,8 @@ export const pushLimits = {
   beginMs: 40_000,
   attemptsMax: 8,
   pauseMinMs: 30_000,
+  /** Also of what a push service requests. */
   pauseMaxMs: 3_600_000,
-  /** The longest wait that a push service may request. */
-  retryAfterMaxMs: 24 * 3_600_000,
 } as const;
 
 /** How long a push service keeps a message for a browser that is offline. */
@@ -153,8 +152,8 @@ const recordOutcome = async (parts: PushSenderParts, message: PushMessage, outco
 };
 
 const computePauseMs = ({ attempts }: PushMessage, outcome: PushOutcome): number => {
-  const { pauseMinMs, pauseMaxMs, retryAfterMaxMs } = pushLimits;
+  const { pauseMinMs, pauseMaxMs } = pushLimits;
   const doubledMs = Math.min(pauseMaxMs, pauseMinMs * 2 ** (attempts - 1));
   const requestedMs = outcome.kind === 'retry' ? outcome.afterMs : 0;
-  return Math.max(doubledMs, Math.min(requestedMs, retryAfterMaxMs));
+  return Math.max(doubledMs, Math.min(requestedMs, pauseMaxMs));
 };

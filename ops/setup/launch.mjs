@@ -20,14 +20,17 @@ export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url)
  * `--disable-sigusr1`: the signal opens no debugger (signals.mjs).
  *
  * `--wasm-…`: V8 compiles the embedded Postgres a second time, function by function, as they are used. By
- * default several threads do that within the first second, and each retains some 20 MB. `ops/bin/rollcall`
- * repeats these options.
+ * default several threads do that within the first second, and each retains some 20 MB.
+ *
+ * `--network-…`: an address of a store that has several may be as far away as another continent; by default
+ * Node gives each but the last 250 ms. `ops/bin/rollcall` repeats these options.
  */
 export const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
   '--disable-sigusr1',
   '--wasm-num-compilation-tasks=1',
   '--wasm-tiering-budget=60000000',
+  '--network-family-autoselection-attempt-timeout=1000',
 ];
 
 /**

@@ -130,8 +130,8 @@ export const httpMutants: readonly Mutant[] = [
   {
     name: 'the judged addresses of a webhook',
     file: 'http/outbound/webhooks/send.ts',
-    find: `    lookup: createPinnedLookup(vetted.addresses),\n`,
-    replace: '',
+    find: `    resolve: async () => vetted.addresses,\n`,
+    replace: '    resolve,\n',
     why: 'a name that changes after it was judged would lead inside',
   },
   {

@@ -147,7 +147,13 @@ const endAnswer = ({ status, headers, chunks, timer }: AnswerStart): WebhookAnsw
   clearTimeout(timer);
   const { error, detail } = judgeStatus(status, headers.location);
   const response = toStoredText(chunks);
-  return { status, error, detail: shorten(detail), response, retryAfterMs: parseRetryAfterMs(headers) };
+  return {
+    status,
+    error,
+    detail: shorten(detail),
+    response,
+    retryAfterMs: parseRetryAfterMs(headers, response),
+  };
 };
 
 const judgeStatus = (status: number, location: string | undefined): WebhookFailure => {

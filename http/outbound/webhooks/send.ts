@@ -12,8 +12,8 @@ import { X509Certificate } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { checkServerIdentity, createSecureContext, type SecureContext } from 'node:tls';
 import type { Client } from 'undici';
+import { createConnector, loadUndici } from '../connect.ts';
 import {
-  createPinnedLookup,
   createResolver,
   findAddressFault,
   type Reach,
@@ -66,11 +66,12 @@ const keptSocketsMaxDefault = 2_048;
 /** Hosts with kept sockets; the oldest one beyond is closed when its requests are done. */
 const hostsMax = 128;
 const keepMsDefault = 30_000;
+/** A name server that leaves one question open takes half of the time at most. */
 const resolveMsMax = 5_000;
 
 export const createWebhookSender = (options: WebhookSenderOptions) => {
   const { addresses: reach, timeoutMs, keepMs = keepMsDefault, ca } = options;
-  const resolveMs = Math.min(resolveMsMax, timeoutMs);
+  const resolveMs = Math.min(resolveMsMax, timeoutMs / 2);
   const pool: SocketPool = {
     reach,
     timeoutMs,
@@ -261,14 +262,11 @@ const openSockets = async (pool: SocketPool, url: URL): Promise<JudgedSockets | 
   if (vetted.kind === 'refused') return { error: 'address_refused', detail: `The URL ${vetted.reason}.` };
   if (vetted.kind === 'unresolved') return { error: 'dns', detail: `The URL ${vetted.reason}.` };
   pool.secureContext ??= createSecureContext(ca === undefined ? {} : { ca });
-  // Loaded with the first request: a node without webhooks and reminders never needs it.
-  const { buildConnector, Client } = await import('undici');
-  const connect = buildConnector({
-    lookup: createPinnedLookup(vetted.addresses),
-    secureContext: pool.secureContext,
-    checkServerIdentity: checkIdentity,
-    allowH2: false,
-    timeout: pool.timeoutMs,
+  const { Client } = loadUndici();
+  const connect = createConnector({
+    resolve: async () => vetted.addresses,
+    timeLimitMs: pool.timeoutMs,
+    tls: { secureContext: pool.secureContext, checkServerIdentity: checkIdentity },
   });
   // An attempt has one time limit for all of it.
   const settings = { connect, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: keepMsDefault };

@@ -107,16 +107,22 @@ test('a service that closes early, or does not exist, is unreachable', async () 
   assert.is((await ask('', { url: 'http://127.0.0.1:1/' })).kind, 'unreachable');
 });
 
-test('a process without a free descriptor is limited, and says nothing about the service', () => {
+test('a process without a free descriptor is limited, as long as that lasts', () => {
+  // The service, in this process, answers nothing meanwhile.
   const script = `
-    import { openSync } from 'node:fs';
+    import { closeSync, openSync } from 'node:fs';
     import { Type } from 'typebox';
     import { fetchJson } from '${new URL('../../../http/outbound/fetch-json.ts', import.meta.url).href}';
-    const ask = () => fetchJson(Type.Any(), { url: '${base}/ok', timeLimitMs: 10_000, answerBytesMax: 99 });
+    const ask = () => fetchJson(Type.Any(), { url: '${base}/ok', timeLimitMs: 500, answerBytesMax: 99 });
+    const files = [];
     try {
-      for (;;) openSync('/dev/null');
+      for (;;) files.push(openSync('/dev/null'));
     } catch {}
-    process.exitCode = (await ask()).kind === 'limited' ? 7 : 8;`;
+    closeSync(files.pop());
+    const kinds = [(await ask()).kind];
+    for (const file of files) closeSync(file);
+    kinds.push((await ask()).kind);
+    process.exitCode = String(kinds) === 'limited,unreachable' ? 7 : 8;`;
   const node = [process.execPath, ...process.execArgv, '--input-type=module', '-e', script];
   const { status } = spawnSync('/bin/sh', ['-c', 'ulimit -n 60; exec "$@"', 'sh', ...node]);
   assert.is(status, 7);
