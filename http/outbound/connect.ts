@@ -2,8 +2,8 @@
  * Opens a connection to whichever of a host's addresses answers first (RFC 8305).
  *
  * The next address is tried after 250 ms, or as soon as an attempt has failed, while those before go on: an
- * address that never answers costs a quarter of a second, and one that is far away has as long as its request.
- * Node's own selection would end each attempt but the last after 250 ms.
+ * address that never answers costs a quarter of a second, and one that is far away has as long as its
+ * request. Node's own selection would end each attempt but the last after 250 ms.
  */
 import { createRequire } from 'node:module';
 import { connect, isIPv6, type Socket } from 'node:net';

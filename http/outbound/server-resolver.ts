@@ -1,10 +1,10 @@
 /**
- * Resolves names by the machine's name servers, as programs on this machine do: names of the hosts file first,
- * then by the rules of `resolv.conf` (`search`, `ndots`).
+ * Resolves names by the machine's name servers, as programs on this machine do: names of the hosts file
+ * first, then by the rules of `resolv.conf` (`search`, `ndots`).
  *
- * It avoids `getaddrinfo`, which would block one of the few libuv threads that the stores need, for as long as
- * a foreign name server takes. Both files are read for each look-up, so other name servers are used as soon as
- * the machine has them.
+ * It avoids `getaddrinfo`, which would block one of the few libuv threads that the stores need, for as long
+ * as a foreign name server takes. Both files are read for each look-up, so other name servers are used as
+ * soon as the machine has them.
  */
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';

@@ -9,8 +9,8 @@ import ipaddr from 'ipaddr.js';
 const [noSuchName, typeA, typeAaaa, headerBytes] = [3, 1, 28, 12];
 
 export interface NameServer {
-  /** The names that were asked for, each question once, in order. */
-  readonly asked: readonly string[];
+  /** The names of the questions, each question once, in order. */
+  readonly names: readonly string[];
   close(): void;
 }
 
@@ -20,10 +20,10 @@ export const startNameServer = async (
   table: Readonly<Record<string, readonly string[]>>,
 ): Promise<NameServer> => {
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4');
-  const asked: string[] = [];
+  const names: string[] = [];
   socket.on('message', (question, from) => {
     const { name, end } = readName(question);
-    if (asked.at(-1) !== name) asked.push(name);
+    if (names.at(-1) !== name) names.push(name);
     const type = question.readUInt16BE(end);
     const found = table[name]?.filter((one) => (isIPv6(one) ? typeAaaa : typeA) === type) ?? [];
     const header = Buffer.from(question.subarray(0, headerBytes));
@@ -41,7 +41,7 @@ export const startNameServer = async (
   });
   socket.bind(53, address);
   await once(socket, 'listening');
-  return { asked, close: () => void socket.close() };
+  return { names, close: () => void socket.close() };
 };
 
 const readName = (question: Buffer): { readonly name: string; readonly end: number } => {

@@ -1,6 +1,6 @@
 /**
- * The program that far-receivers.fault.ts runs in a network of its own: calls to a host that takes a second to
- * accept a connection, whose name has other addresses as well. Prints its figures as JSON.
+ * The program that far-receivers.fault.ts runs in a network of its own: calls to a host that takes a second
+ * to accept a connection, whose name has other addresses as well. Prints its figures as JSON.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -77,9 +77,9 @@ for (const url of [`https://far.example.org:${securePort}/`, `http://far.example
   assert.equal([posted.status, posted.detail], [200, ''], url);
   lateMs.push(posted.milliseconds);
 }
-const asked = await callLate(() => ask(`http://far.example.org:${plainPort}/`));
-assert.is(asked.kind, 'ok', JSON.stringify(asked));
-lateMs.push(asked.milliseconds);
+const fetched = await callLate(() => ask(`http://far.example.org:${plainPort}/`));
+assert.is(fetched.kind, 'ok', JSON.stringify(fetched));
+lateMs.push(fetched.milliseconds);
 for (const milliseconds of lateMs) assert.ok(milliseconds >= absentMs, 'the host was there too early');
 
 // Nobody has the first address of this name, and the second is there at once.

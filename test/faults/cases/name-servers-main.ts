@@ -48,21 +48,21 @@ set('nameserver 127.0.0.7', 'nameserver 127.0.0.3');
 assert.equal(await resolve('hooks.example.org'), ['9.9.9.9']);
 
 // The hosts file wins over name servers.
-const asked = second.asked.length;
+const before = second.names.length;
 assert.equal(await resolve('pinned.example.org'), ['8.8.4.4', '2606:4700::4']);
 assert.equal(await resolve('alias.example.org'), ['8.8.4.4', '2606:4700::4']);
-assert.is(second.asked.length, asked);
+assert.is(second.names.length, before);
 
 set('nameserver 127.0.0.3', 'search other.example corp.example');
 assert.equal(await resolve('hooks'), ['7.7.7.7']);
-assert.equal(second.asked.slice(asked), ['hooks.other.example', 'hooks.corp.example']);
+assert.equal(second.names.slice(before), ['hooks.other.example', 'hooks.corp.example']);
 assert.is(await codeOf('hooks.'), 'ENOTFOUND');
 assert.equal(await resolve('a.b'), ['6.6.6.6']);
 assert.equal(await resolve('hooks.example.org'), ['9.9.9.9']);
-assert.is(second.asked.at(-1), 'hooks.example.org');
+assert.is(second.names.at(-1), 'hooks.example.org');
 set('nameserver 127.0.0.3', 'search corp.example', 'options timeout:1 ndots:5');
 assert.equal(await resolve('hooks.example.org'), ['9.9.9.9']);
-assert.equal(second.asked.slice(-2), ['hooks.example.org.corp.example', 'hooks.example.org']);
+assert.equal(second.names.slice(-2), ['hooks.example.org.corp.example', 'hooks.example.org']);
 
 second.close();
 console.log(JSON.stringify({ foundMs }));
