@@ -19,6 +19,7 @@ import { systemClock } from './clock.ts';
 import type { ClusterContext } from './cluster-context.ts';
 import { type ServerAddresses, toAddresses } from './config/addresses.ts';
 import { type Config, findCommandStart, isDemoWanted } from './config/config.ts';
+import { listHomeDefaults } from './config/home-defaults.ts';
 import { listOperators } from './config/operators.ts';
 import type { DemoFile } from './demo/demo.ts';
 import type { Stoppable } from './stop.ts';
@@ -48,8 +49,15 @@ export const createListeners = (config: Config, parts: ListenersParts) => {
   const { stores, metrics, logger, loss, figures, node, version, webhooks, operatorToken } = parts;
   const expected = toAddresses(config, config.port, config.adminPort);
   const state = { draining: false, demo: null as DemoFile | null, url: expected.url };
+  const settingNotes = listHomeDefaults(config);
   const listWarnings = () =>
-    [stores.listWarnings(), parts.watches.listNotes(), webhooks.listNotes(), listFurther(parts)].flat();
+    [
+      settingNotes,
+      stores.listWarnings(),
+      parts.watches.listNotes(),
+      webhooks.listNotes(),
+      listFurther(parts),
+    ].flat();
   const isDraining = (): boolean => state.draining || loss.reason !== '';
   const app = createApp(parts.clusterContext, config, { ...parts, listWarnings, isDraining });
   const [findDemo, readUrl] = [() => state.demo, () => state.url];

@@ -36,6 +36,7 @@ import { listRouteNames } from './app.ts';
 import { systemClock } from './clock.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
 import { type Config, toCommitRules } from './config/config.ts';
+import { listHomeDefaults } from './config/home-defaults.ts';
 import { readOperatorToken } from './config/operator-token.ts';
 import type { DemoFile } from './demo/demo.ts';
 import { createJobs } from './jobs/jobs.ts';
@@ -140,7 +141,7 @@ const startOn = async (stores: Stores, config: Config, options: Omit<StartContex
   let jobs: Schedule | null = null;
   const listeners = createListeners(config, { ...parts, wakeJob: (job) => jobs?.wake(job) });
   const opened = await listeners.open();
-  const notes = [...stores.notes, ...context.watches.listNotes()];
+  const notes = [...listHomeDefaults(config), ...stores.notes, ...context.watches.listNotes()];
   const logNotes = createNoteLog(listeners.listNotes, options.logger, notes);
   const cancelTimers = startTimers({ ...parts, logNotes });
   jobs = startJobs(parts, config);

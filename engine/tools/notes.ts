@@ -18,6 +18,7 @@ export const noteSeverities = {
   descriptors_used_up: 'page',
   disk_full: 'page',
   flush_fails: 'ticket',
+  home_defaults: 'none',
   hot_store_away: 'page',
   hot_store_damaged: 'page',
   hot_store_fails: 'page',

@@ -8,6 +8,7 @@ import { createPushClient, type PushClient, type VapidKeys } from '../../http/ou
 import { getOrCreateSetting } from '../../storage/nodes/membership.ts';
 import type { Sql } from '../../storage/sql/client.ts';
 import type { Config } from '../config/config.ts';
+import { toPushContact } from '../config/home-defaults.ts';
 
 /** Every node reads the same pair; the first node creates it. */
 const readVapidKeys = async (sql: Sql): Promise<VapidKeys> =>
@@ -18,16 +19,10 @@ const createKeys = async (): Promise<string> => {
   return JSON.stringify(webPush.generateVAPIDKeys());
 };
 
-/** How push services can contact the operator. They require a contact, so there is a default. */
-const toContact = ({ pushContact, publicUrl }: Config): string => {
-  if (pushContact !== '') return pushContact;
-  return publicUrl.startsWith('https:') ? publicUrl : 'mailto:operator@rollcall.invalid';
-};
-
 /** Creates the keys in SQL on first use. Rejects when SQL fails. */
 export const openPush = async (sql: Sql, config: Config): Promise<PushClient> =>
   createPushClient({
     keys: await readVapidKeys(sql),
-    contact: toContact(config),
+    contact: toPushContact(config),
     reach: config.pushAddresses,
   });
