@@ -7,11 +7,6 @@ import { type Note, toNote } from '../../engine/tools/notes.ts';
 import { isLocalOnly } from './addresses.ts';
 import { type Config, isDemoWanted } from './config.ts';
 
-type Public = Pick<
-  Config,
-  'host' | 'publicUrl' | 'pushContact' | 'trustedProxies' | 'demo' | 'redisUrl' | 'databaseUrl'
->;
-
 const isBehindTls = ({ publicUrl }: Pick<Config, 'publicUrl'>): boolean => publicUrl.startsWith('https:');
 
 /** How push services can contact the operator. They require a contact, so there is a default. */
@@ -21,7 +16,7 @@ export const toPushContact = ({
 }: Pick<Config, 'pushContact' | 'publicUrl'>): string =>
   pushContact || (isBehindTls({ publicUrl }) ? publicUrl : 'mailto:operator@rollcall.invalid');
 
-export const listHomeDefaults = (config: Public): readonly Note[] => {
+export const listHomeDefaults = (config: Config): readonly Note[] => {
   if (isLocalOnly(config)) return [];
   const { publicUrl, pushContact, trustedProxies, demo } = config;
   const unset = [
