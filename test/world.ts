@@ -5,6 +5,7 @@
  * For tests and benches that need everything wired as the program wires it, but no process to kill. Making
  * one takes some seconds; use one per file.
  */
+import './support/no-draws.ts';
 import { readConfig } from '../ops/config/config.ts';
 import type { DemoFile } from '../ops/demo/demo.ts';
 import { type Running, type StartInput, start } from '../ops/rollcall.ts';

@@ -8,6 +8,7 @@
  * behind it. uws-send.ts says what may be written at once, unsent.ts bounds what clients do not read.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { isDrawn } from './bare-replies.ts';
 import type { BodyFault, Exchange, ExchangeOwner, ListenerPhase, WireReply } from './exchange.ts';
 import { type LargeBodies, largeBytesMin } from './large-bodies.ts';
 import { type OpenBodies, OpenBody } from './open-body.ts';
@@ -70,13 +71,11 @@ export interface ServerState extends ServerOptions, Listening {
  */
 const restBytesMax = 65_536;
 const restMsMax = 4_000;
-/** One of so many replies without a body closes its connection. */
-const bareRepliesMax = 1_024;
 /** Of all listeners of this process. */
 export const unsentReplies = new UnsentReplies();
 const requestIdShape = /^[A-Za-z0-9_-]{8,64}$/;
 
-/** True inside a call of the parser: writes are corked then and must not close the connection. */
+/** True in a handler that the parser calls. What follows its promises still runs inside the parser's cork. */
 let parsing = false;
 let currentHeaders: RequestHeaders = new RequestHeaders();
 const gatherHeader = (name: string, value: string): void => takeHeader(currentHeaders, name, value);
@@ -245,26 +244,22 @@ export class UwsExchange implements Exchange {
       return;
     }
     const closes = reply.close || this.headers.closes || this.headers.closesInList;
-    const immediate = parsing && !closes && isWhole(reply) && this.offer === null;
+    const immediate = !closes && isWhole(reply) && this.offer === null;
     if (immediate && this.#server.pipelineLimit.mayWriteNow(countReplyBytes(reply))) {
-      this.#write(reply);
+      if (parsing) this.#write(reply);
+      else this.#writeLater(reply);
       return;
     }
     this.trackInFlight();
     const write = (): void => this.#writeLater(reply);
     if (this.offer !== null) this.#sink = answerUpgrade(reply, write);
-    else if (parsing) setImmediate(write);
-    else write();
+    else setImmediate(write);
   }
 
-  /**
-   * Nothing shows whether a reply without a body is read, so a few, drawn at random, close their connection:
-   * else the heads that one client does not read would have no bound.
-   */
   #mustClose(reply: WireReply): boolean {
     const { body } = reply;
     const isBare = this.method === 'HEAD' || body === null || body.length === 0;
-    return isBare && isWhole(reply) && this.offer === null && Math.random() * bareRepliesMax < 1;
+    return isBare && isWhole(reply) && this.offer === null && isDrawn();
   }
 
   #awaitRest(reply: WireReply): void {

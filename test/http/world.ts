@@ -5,6 +5,7 @@
  * own world.
  */
 
+import '../support/no-draws.ts';
 import { hash } from 'node:crypto';
 import { formatToken, type TokenKind } from '../../engine/rules/token.ts';
 import type { App } from '../../http/app.ts';

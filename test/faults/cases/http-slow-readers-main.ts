@@ -3,7 +3,8 @@
  * (`runApart`): loopback never fills a send buffer as a network does. Prints the readers whose bytes were
  * lost, by kind of reply and pattern of reading. Arguments: `tcp_wmem`, readers of each.
  *
- * With a first argument `read` it is the program of the readers.
+ * A third argument `patient` is for readers of 64 KiB a second, and of a byte a second: how long until those
+ * are closed. With a first argument `read` it is the program of the readers.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -17,6 +18,8 @@ import {
   contentOf,
   type Kind,
   type Pattern,
+  patientPatterns,
+  patientTimes,
   patterns,
   readSlowly,
   repliesOf,
@@ -58,7 +61,7 @@ const pushAll =
   };
 
 const buildReply = ({ path, socketVersion }: Exchange): WireReply => {
-  const [, kind = '', length = '0'] = path.split('/');
+  const [, kind = '', length = '0'] = path.replace('/soon', '').split('/');
   const text = contentOf(kind, Number(length));
   const reply = { status: 200, headers: '', body: null, close: false };
   if (kind === 'text') return { ...reply, body: text };
@@ -81,6 +84,8 @@ const handle = (exchange: Exchange): void => {
   const isLater = exchange.path.startsWith('/later');
   const answer = (): void => exchange.send(buildReply(exchange));
   if (isLater || exchange.socketVersion !== '') setImmediate(answer);
+  // As the handlers of routes do: the parser has not gone on yet.
+  else if (exchange.path.startsWith('/soon')) queueMicrotask(answer);
   else answer();
 };
 
@@ -97,6 +102,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   WebSocket: socketOf(`/feed/${long}`, contentOf('feed', long)),
   'requests at once': repliesOf(
     [...short, ...short].map((length) => [`/text/${length}`, contentOf('text', length)] as const),
+  ),
+  'requests at once, answered soon': repliesOf(
+    [...short, ...short].map((length) => [`/soon/text/${length}`, contentOf('text', length)] as const),
   ),
 };
 
@@ -117,7 +125,35 @@ const read = async (host: string, port: number, count: number): Promise<void> =>
   console.log(JSON.stringify({ readers, faults }));
 };
 
-const serve = async (wmem: string, count: string): Promise<void> => {
+/** As large as the list of 5,000 bots, and of 40,000 voters. */
+const [listed, voters] = [5_000_000, 1_000_000];
+const patientKinds: Readonly<Record<string, Kind>> = {
+  text: replyOf(`/text/${listed}`, contentOf('text', listed), { headers: close }),
+  bytes: replyOf(`/bytes/${voters}`, contentOf('bytes', voters)),
+  stream: replyOf(`/stream/${voters}`, contentOf('stream', voters)),
+};
+
+/** All at once: each takes a minute and more. */
+const readPatiently = async (host: string, port: number, count: number): Promise<void> => {
+  const faults: string[] = [];
+  const closedMs: number[] = [];
+  const one = async (name: string, kind: Kind, pattern: Pattern): Promise<void> => {
+    const begun = performance.now();
+    const fault = await readSlowly([host, port], kind, pattern, patientTimes);
+    if (pattern === 'a byte a second') closedMs.push(Math.round(performance.now() - begun));
+    else if (fault !== '') faults.push(`${name}, ${pattern}: ${fault}`);
+  };
+  const all = Object.entries(patientKinds).flatMap(([name, kind]) => [
+    ...Object.keys(patientPatterns).flatMap((pattern) =>
+      Array.from({ length: count }, () => one(name, kind, pattern as Pattern)),
+    ),
+    one(name, kind, 'a byte a second'),
+  ]);
+  await Promise.all(all);
+  console.log(JSON.stringify({ readers: all.length, faults, closedMs }));
+};
+
+const serve = async (wmem: string, count: string, mode = 'read'): Promise<void> => {
   const island = await raiseIsland();
   if (wmem !== '') writeFileSync('/proc/sys/net/ipv4/tcp_wmem', wmem);
   const server = createHttpServer({
@@ -130,7 +166,7 @@ const serve = async (wmem: string, count: string): Promise<void> => {
   const port = await server.listen(island.safeHere, 0);
   const program = fileURLToPath(import.meta.url);
   const [command = '', ...words] = [...island.through, process.execPath, ...process.execArgv, program];
-  const child = spawn(command, [...words, 'read', island.safeHere, String(port), count]);
+  const child = spawn(command, [...words, mode, island.safeHere, String(port), count]);
   const { code, output } = await watchChild(child).ended;
   island.dispose();
   await server.drain(0);
@@ -140,4 +176,5 @@ const serve = async (wmem: string, count: string): Promise<void> => {
 
 const [first = '', ...rest] = process.argv.slice(2);
 if (first === 'read') await read(rest[0] as string, Number(rest[1]), Number(rest[2]));
-else await serve(first, rest[0] as string);
+else if (first === 'patient') await readPatiently(rest[0] as string, Number(rest[1]), Number(rest[2]));
+else await serve(first, rest[0] as string, rest[1]);

@@ -15,7 +15,15 @@ export const patterns = {
   dripping: (bytes: number) => (Math.floor(bytes / 65_536) % 4 === 0 ? 1 : 0),
   'in bursts': (bytes: number) => (bytes % 262_144 < 4_096 ? 60 : 0),
 } as const;
-export type Pattern = keyof typeof patterns;
+
+/** 64 KiB a second, which is slow and honest. */
+export const patientPatterns = {
+  '64 KiB a second': () => 62,
+  '64 KiB at once each second': (bytes: number) => (bytes % 65_536 < 4_096 ? 1_000 : 0),
+} as const;
+const drop = { 'a byte a second': () => 1_000 } as const;
+const allPatterns = { ...patterns, ...patientPatterns, ...drop };
+export type Pattern = keyof typeof allPatterns;
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-';
 const contents = new Map<string, string>();
@@ -51,8 +59,9 @@ export interface Kind {
 const request = ({ paths, headers = '' }: Kind): string =>
   paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`).join('');
 
-const readMsMax = 30_000;
-const judgeMs = 20;
+/** How long a reader waits for all, and how often it looks whether that came: it then copies everything. */
+const usualTimes = { readMsMax: 30_000, judgeMs: 20 };
+export const patientTimes = { readMsMax: 180_000, judgeMs: 2_000 };
 
 interface Reading {
   readonly socket: Socket;
@@ -62,15 +71,19 @@ interface Reading {
 }
 
 /** Resolves to `''`, or to what is wrong with what came. */
-export const readSlowly = (address: [string, number], kind: Kind, pattern: Pattern): Promise<string> =>
+export const readSlowly = (
+  address: [string, number],
+  kind: Kind,
+  pattern: Pattern,
+  { readMsMax, judgeMs } = usualTimes,
+): Promise<string> =>
   new Promise((resolve) => {
-    const buffer = Buffer.allocUnsafe(4_096);
+    const buffer = Buffer.allocUnsafe(pattern in drop ? 1 : 4_096);
     const callback = (count: number): boolean => {
       reading.parts.push(Buffer.from(buffer.subarray(0, count)));
       reading.bytes += count;
-      // Judging copies everything.
       judging ??= setTimeout(judge, judgeMs, false);
-      const waitMs = patterns[pattern](reading.bytes);
+      const waitMs = allPatterns[pattern](reading.bytes);
       if (waitMs > 0) setTimeout(() => socket.resume(), waitMs);
       return waitMs === 0;
     };

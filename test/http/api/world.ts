@@ -5,6 +5,7 @@
  * weekend. Each test file opens and closes its own world. The directory starts empty. Every reply is checked
  * against the published document, so a test of a status also tests the shape.
  */
+import '../../support/no-draws.ts';
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

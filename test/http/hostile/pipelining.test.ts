@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { pipelinedMax } from '../../../http/server/pipeline-limit.ts';
+import { corkBytesMax } from '../../../http/server/uws-send.ts';
 import { answersIn, raw, untilClosed } from '../raw.ts';
 import { ask, openWorld } from '../world.ts';
 
@@ -106,6 +107,17 @@ test('nothing behind a request that asks to close the connection is worked on', 
 
     assert.equal([closed, world.seen.length], [true, 1], lines);
   }
+});
+
+test('of large replies to requests in one read none is begun, also when a promise comes first', async () => {
+  const { port } = world;
+  const request = 'GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n';
+  const [body = ''] = answersIn((await raw(port, request)).text).map((answer) => answer.body);
+  assert.ok(body.length > corkBytesMax);
+
+  const { text, closed } = await raw(port, request.repeat(2), untilClosed);
+
+  assert.equal({ bytes: text.length, closed }, { bytes: 0, closed: true });
 });
 
 test.run();
