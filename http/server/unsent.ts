@@ -36,7 +36,7 @@ interface Waiting {
   bytes: number;
   sentBytes: number;
   progressMs: number;
-  /** When the current stretch of `slowMs` began, and what was sent by then. */
+  /** When it had last taken `slowBytesMin`, and what was sent by then. */
   stretchMs: number;
   stretchBytes: number;
 }
@@ -85,10 +85,10 @@ export class UnsentReplies {
       const bytes = Math.max(replyBytesMin, unsentBytes);
       this.#count(waiting.address, bytes - waiting.bytes);
       waiting.bytes = bytes;
-      if (nowMs - waiting.stretchMs < slowMs) continue;
-      if (sentBytes - waiting.stretchBytes < slowBytesMin) reply.cut('slow', unsentBytes);
-      waiting.stretchMs = nowMs;
-      waiting.stretchBytes = sentBytes;
+      if (sentBytes - waiting.stretchBytes >= slowBytesMin) {
+        waiting.stretchMs = nowMs;
+        waiting.stretchBytes = sentBytes;
+      } else if (nowMs - waiting.stretchMs >= slowMs) reply.cut('slow', unsentBytes);
     }
   }
 
