@@ -110,7 +110,10 @@ export interface RouteRequest<Params extends TObject, Query extends TObject, Bod
    */
   readonly clientAddress: string;
   /** Headers as sent, `''` for none, but `null` for no `Idempotency-Key`. */
-  readonly headers: Pick<RequestHeaders, 'userAgent' | 'lastEventId' | 'idempotencyKey' | 'voteProof'>;
+  readonly headers: Pick<
+    RequestHeaders,
+    'accept' | 'userAgent' | 'lastEventId' | 'idempotencyKey' | 'voteProof'
+  >;
   /** By the `Accept` header, HTML is preferred to JSON, as browsers do for pages. */
   readonly prefersHtml: boolean;
   /** By the weights of the `Accept` header alone, HTML is preferred to JSON: not if both are equal. */

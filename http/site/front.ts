@@ -142,7 +142,7 @@ export const createFrontPage = (site: Site): ((app: App) => Promise<Reply>) => {
     status: 200,
     text: renderFront(site, await readParts(app)).text,
     tag: { etag: '' },
-    headers: site.pageHeaders,
+    headers: site.sharedPageHeaders,
   });
   return (app) => {
     const nowMs = app.clock.monotonicMs();

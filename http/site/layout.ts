@@ -105,7 +105,7 @@ const errorTitles: Readonly<Record<number, string>> = {
 };
 
 /** Builds the page that replaces the JSON of an error. */
-export const replyErrorPage = (site: Site, error: DomainError): Reply => {
+export const replyErrorPage = (site: Site, error: DomainError, vary: string): Reply => {
   const status = errorStatuses[error.code];
   const title = errorTitles[status] ?? 'Something went wrong';
   const advice = status === 503 ? 'Nothing is lost. Try again in a moment.' : error.message;
@@ -117,6 +117,7 @@ export const replyErrorPage = (site: Site, error: DomainError): Reply => {
     text: renderPage(site, { title, body }).text,
     headers: {
       ...site.pageHeaders,
+      Vary: vary,
       'Cache-Control': 'no-store',
       ...((status === 503 || status === 429) && { 'Retry-After': String(retry) }),
     },

@@ -2,9 +2,9 @@
  * The page of a bot, server, team or pack: finds what an address names, counts the view, and fills the
  * numbers into the page.
  *
- * A view counts once, as `target=page` does; HEAD and what a browser fetches ahead do not count. The text of
- * a bot's or server's page is cached until its profile changes; with the cached profile it is served even
- * while SQL is away.
+ * A view counts once, as `target=page` does; HEAD, fetchers (fetchers.ts) and what a browser fetches ahead do
+ * not count. The text of a bot's or server's page is cached until its profile changes; with the cached
+ * profile it is served even while SQL is away.
  */
 import { LRUCache } from 'lru-cache';
 import type { EntityView } from '../../engine/engine.ts';
@@ -25,6 +25,7 @@ import { findRenderedText } from '../markdown/rendered-texts.ts';
 import { createNotFoundError, requireFound } from '../response/errors.ts';
 import type { Reply } from '../response/reply.ts';
 import { formatNumber } from './entities.ts';
+import { isFetcher } from './fetchers.ts';
 import { type Listing, renderListing } from './listing-html.ts';
 import { describeBot, describePack, describeServer, describeTeam, hasInvite } from './listings.ts';
 import { fillTemplate, Html, type PageTemplate, type Site, toTemplate } from './site.ts';
@@ -197,8 +198,13 @@ const showPack: ShowKind = async (pages, app, target) => {
 const shows = { bot: showBot, server: showServer, team: showTeam, pack: showPack } as const;
 
 /** Call it before any `await`: the client's address cannot be read once the client has left. */
-const toCount = ({ clientAddress, headers, head, isPrefetch }: ListingRequest): VisitCount =>
-  toVisitCount({ query: { target: 'page' }, clientAddress, headers, head: head || isPrefetch });
+const toCount = (request: ListingRequest): VisitCount => {
+  const { clientAddress, headers } = request;
+  return toVisitCount({ query: { target: 'page' }, clientAddress, headers, head: !isVisit(request) });
+};
+
+const isVisit = ({ head, isPrefetch, headers }: ListingRequest): boolean =>
+  !head && !isPrefetch && !isFetcher(headers);
 
 const findTarget = (
   { resolve }: PageContext,
@@ -212,13 +218,12 @@ const findTarget = (
 };
 
 const followInvite = async (pages: PageContext, app: App, request: ListingRequest): Promise<Reply> => {
-  const { head, isPrefetch } = request;
   const target = await findTarget(pages, app, request);
   if (target?.kind !== 'bot' && target?.kind !== 'server') throw createNotFoundError('invite');
   const profile = await app.catalogue[`${target.kind}s`].find(target.id);
   if (!profile || !hasInvite(profile)) throw createNotFoundError('invite');
   const view = await app.engine.read(target.kind, target.id);
-  if (!head && !isPrefetch) app.engine.countInvite(view);
+  if (isVisit(request)) app.engine.countInvite(view);
   const headers = { Location: new URL(profile.invite).href, 'Referrer-Policy': 'no-referrer' };
   return { status: 302, headers };
 };
@@ -232,7 +237,7 @@ export const createListingPages = (site: Site) => {
       maxSize: keptCharactersMax,
       sizeCalculation: ({ template }) => 256 + template.reduce((sum, { length }) => sum + length, 0),
     }),
-    headers: { ...site.pageHeaders, 'Cache-Control': 'private, no-cache' },
+    headers: { ...site.sharedPageHeaders, 'Cache-Control': 'private, no-cache' },
   };
   return {
     /** Shows the page at `/@{code}`. Rejects or throws with `not_found`. */

@@ -9,48 +9,64 @@ import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineDocument } from '../route.ts';
 import { buildAssetRoutes } from './assets.ts';
+import { isPageFetch } from './fetchers.ts';
 import { createFrontPage } from './front.ts';
 import { buildGuideRoutes } from './guides.ts';
 import { renderPage, replyErrorPage } from './layout.ts';
 import { createListingPages, type ListingRequest } from './listing.ts';
 import { showSearchPage } from './search-page.ts';
-import { type Html, render, type Site } from './site.ts';
+import { type Html, render, type Site, sharedVary } from './site.ts';
 import { buildSitemapRoutes } from './sitemap.ts';
 
 type Handle = AnyRoute['handle'];
 type AnyRequest = Parameters<Handle>[1];
 
-/** Adds the header that tells caches that the reply depends on `Accept`. */
-const addVary = (reply: Reply): Reply => ({ ...reply, headers: { ...reply.headers, Vary: 'Accept' } });
+/** Who gets a page, and the `Vary` of what the others get. */
+interface Audience {
+  readonly vary: string;
+  includes(request: AnyRequest): boolean;
+}
 
-/** Makes a route serve a page to clients that strictly prefer HTML, and its own reply to all others. */
-const servePage = (site: Site, route: AnyRoute, showPage: Handle): AnyRoute => ({
-  ...route,
-  handle: (app, request) => {
-    if (request.wantsPage) return showPage(app, request);
-    const reply = route.handle(app, request);
-    return reply instanceof Promise ? reply.then(addVary) : addVary(reply);
-  },
-  replaceError: replaceError(site),
-});
+const people: Audience = { vary: 'Accept', includes: ({ wantsPage }) => wantsPage };
+/** Of the addresses that people share. */
+const peopleAndFetchers: Audience = {
+  vary: sharedVary,
+  includes: ({ wantsPage, headers }) => wantsPage || isPageFetch(headers),
+};
+
+/** Makes a route serve a page to its audience, and its own reply to all others. */
+const servePage = (site: Site, route: AnyRoute, [audience, showPage]: readonly [Audience, Handle]) => {
+  // Tells caches what the reply depends on.
+  const addVary = (reply: Reply): Reply => ({ ...reply, headers: { ...reply.headers, Vary: audience.vary } });
+  return {
+    ...route,
+    handle: (app: App, request: AnyRequest) => {
+      if (audience.includes(request)) return showPage(app, request);
+      const reply = route.handle(app, request);
+      return reply instanceof Promise ? reply.then(addVary) : addVary(reply);
+    },
+    replaceError: replaceError(site, audience),
+  };
+};
 
 const replaceError =
-  (site: Site) =>
+  (site: Site, audience: Audience) =>
   (_: App, request: AnyRequest, error: DomainError): Reply | null =>
-    request.wantsPage ? replyErrorPage(site, error) : null;
+    audience.includes(request) ? replyErrorPage(site, error, audience.vary) : null;
 
 /** For programs; browsers get the front page. */
 const rootReply: Reply = {
   status: 200,
   json: { name: 'rollcall', docs: '/docs', openapi: '/openapi.json' },
-  headers: { Vary: 'Accept' },
+  headers: { Vary: sharedVary },
 };
 
 const buildRootRoute = (site: Site): AnyRoute => {
   const showFrontPage = createFrontPage(site);
   return defineDocument('root', 'GET /', {
     summary: 'Where to begin.',
-    handle: (app, { prefersHtml }) => (prefersHtml ? showFrontPage(app) : rootReply),
+    handle: (app, { prefersHtml, headers }) =>
+      prefersHtml || isPageFetch(headers) ? showFrontPage(app) : rootReply,
   });
 };
 
@@ -72,13 +88,13 @@ const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages
     caching: 'no-store',
     params: VanityParams,
     handle: (app, request) =>
-      request.wantsPage
+      peopleAndFetchers.includes(request)
         ? pages.showPack(app, request as ListingRequest)
         : {
             status: 302,
-            headers: { Location: `/packs/${encodeURIComponent(request.params.code)}`, Vary: 'Accept' },
+            headers: { Location: `/packs/${encodeURIComponent(request.params.code)}`, Vary: sharedVary },
           },
-    replaceError: replaceError(site),
+    replaceError: replaceError(site, peopleAndFetchers),
   }),
   defineDocument('inviteLink', 'GET /@{code}/invite', {
     summary: 'Counts the use of an invite and leads to it.',
@@ -87,7 +103,7 @@ const buildPageRoutes = (site: Site, pages: ReturnType<typeof createListingPages
     query: VanityQuery,
     check: checkItag,
     handle: (app, request) => pages.followInvite(app, request as ListingRequest),
-    replaceError: replaceError(site),
+    replaceError: replaceError(site, peopleAndFetchers),
   }),
   defineDocument('loginPage', 'GET /login', {
     summary: 'Where the login provider sends people back to.',
@@ -106,13 +122,13 @@ const buildCommonRoutes = (site: Site): readonly AnyRoute[] => [
 export const addSite = (routes: readonly AnyRoute[], site: Site): readonly AnyRoute[] => {
   if (site.settings.sitePages === 'off') return [...routes, ...buildCommonRoutes(site)];
   const pages = createListingPages(site);
-  const shows: Readonly<Record<string, Handle>> = {
-    searchListings: (app, { query }) => showSearchPage(site, app, query as ListingSearch),
-    followVanity: (app, request) => pages.show(app, request as unknown as ListingRequest),
+  const shows: Readonly<Record<string, readonly [Audience, Handle]>> = {
+    searchListings: [people, (app, { query }) => showSearchPage(site, app, query as ListingSearch)],
+    followVanity: [peopleAndFetchers, (app, request) => pages.show(app, request as ListingRequest)],
   };
   const withPages = routes.map((route) => {
-    const showPage = shows[route.name];
-    return showPage === undefined ? route : servePage(site, route, showPage);
+    const shown = shows[route.name];
+    return shown === undefined ? route : servePage(site, route, shown);
   });
   return [
     ...withPages,

@@ -38,6 +38,9 @@ export const kindTitles: Readonly<Record<EntityKind, string>> = {
 /** The backgrounds of base.css, on which the accent must be readable. */
 export const backgrounds = { light: '#f6f7f9', dark: '#1c1f25' } as const;
 
+/** The `Vary` of addresses where fetchers get a page (fetchers.ts). */
+export const sharedVary = 'Accept, User-Agent';
+
 const readOrigin = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '');
 
 const buildPolicy = (pictures: readonly string[]): string =>
@@ -51,10 +54,13 @@ export const createSite = (options: SiteOptions) => {
   const { siteLogoUrl, loginAvatarUrl, siteAccent } = options.settings;
   const origins = [siteLogoUrl, loginAvatarUrl].map(readOrigin).filter((origin) => origin !== '');
   const pictures = [...new Set(origins)];
+  const headers = buildPageHeaders(buildPolicy(pictures));
   return {
     ...options,
     accents: deriveAccents(siteAccent, backgrounds),
-    pageHeaders: { ...buildPageHeaders(buildPolicy(pictures)), Vary: 'Accept' },
+    pageHeaders: { ...headers, Vary: 'Accept' },
+    /** Of the pages that are sent to fetchers, too (fetchers.ts). */
+    sharedPageHeaders: { ...headers, Vary: sharedVary },
     /** Whether the policy lets a page load a picture from this address. */
     mayShow: (url: string) => url !== '' && pictures.includes(readOrigin(url)),
   };

@@ -79,7 +79,7 @@ test('a browser gets a page at the address of a bot, a server, a team and a pack
 
     assert.is(status, 200, path);
     assertIncludes(text, `<h1 dir="auto">${title}`, path);
-    assert.is(headers.get('vary'), 'Accept');
+    assert.is(headers.get('vary'), 'Accept, User-Agent');
     assert.is(headers.get('content-type'), 'text/html; charset=utf-8');
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self';/);
     assert.not.match(headers.get('content-security-policy') ?? '', /unsafe/);
@@ -91,7 +91,7 @@ test('who does not strictly prefer HTML gets the redirect of before', async () =
     const { status, headers } = await visit('/@lighthouse', { headers: { accept } });
 
     assert.equal([status, headers.get('location')], [302, '/bots/bot1'], accept);
-    assert.is(headers.get('vary'), 'Accept');
+    assert.is(headers.get('vary'), 'Accept, User-Agent');
   }
   const error = await visit('/@nothing', { headers: { accept: 'application/json' } });
   assert.is(JSON.parse(error.text).context.code, 'not_found');
@@ -258,7 +258,7 @@ test('the front page shows names that lead to pages, and is JSON for programs', 
   assert.match(policy, /script-src 'self';.* img-src 'self' data: https:\/\/cdn\.example;/);
   const any = await visit('/', { headers: { accept: '*/*' } });
   assert.equal(JSON.parse(any.text).name, 'rollcall');
-  assert.equal([headers.get('vary'), any.headers.get('vary')], ['Accept', 'Accept']);
+  assert.equal([headers.get('vary'), any.headers.get('vary')], ['Accept, User-Agent', 'Accept, User-Agent']);
 });
 
 test('without pages a browser gets what programs get', async () => {
