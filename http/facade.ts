@@ -21,6 +21,7 @@ import type { AnyRoute } from './route.ts';
 import { createAddressReader, parseTrustedProxies } from './server/client-address.ts';
 import type { ServerOptions } from './server/uws-exchange.ts';
 import { createHttpServer, type HttpServer } from './server/uws-server.ts';
+import { noteCards } from './site/card-routes.ts';
 import { addSite } from './site/routes.ts';
 import { createSite, type SiteOptions } from './site/site.ts';
 
@@ -61,8 +62,10 @@ export const createFacade = (options: FacadeOptions): Facade => {
   const phase = { leaving: false, draining: false };
   const proxies = parseTrustedProxies(options.trustedProxies);
   const addresses = createAddressReader(proxies);
+  const site = createSite(options.site);
+  noteCards(site, options.app.counts);
   const matcher = compileRoutes([
-    ...addSite(options.routes, createSite(options.site)),
+    ...addSite(options.routes, site),
     ...buildDocsRoutes(options.routes, options.findDemo),
   ]);
   const context: DispatchContext = {

@@ -13,6 +13,7 @@
  */
 export const noteSeverities = {
   adjustments_wait: 'ticket',
+  cards_off: 'none',
   clock_wrong: 'page',
   dead_letters: 'ticket',
   descriptors_used_up: 'page',

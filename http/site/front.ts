@@ -20,7 +20,7 @@ import {
   toListedServer,
 } from './entities.ts';
 import { renderPage } from './layout.ts';
-import { type Html, type HtmlValue, render, type Site } from './site.ts';
+import { type Html, type HtmlValue, render, type Site, siteDescription } from './site.ts';
 
 /** What the page shows; `null` for what cannot be read now. */
 interface FrontParts {
@@ -108,7 +108,7 @@ const renderNewest = (site: Site, group: ListedGroup): HtmlValue =>
 const renderFront = (site: Site, { counts, boards, newest }: FrontParts): Html =>
   renderPage(site, {
     title: site.settings.siteName,
-    description: 'A public directory of bots, chat servers, teams and packs.',
+    description: siteDescription,
     path: '/',
     scripts: ['front.ts'],
     wide: true,

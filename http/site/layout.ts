@@ -3,7 +3,7 @@
  */
 import { type DomainError, errorStatuses } from '../../engine/errors.ts';
 import type { Reply } from '../response/reply.ts';
-import { type Html, type HtmlValue, render, type Site } from './site.ts';
+import { type Html, render, type Site } from './site.ts';
 
 export interface PageParts {
   readonly title: string;
@@ -11,8 +11,10 @@ export interface PageParts {
   readonly description?: string;
   /** The path of the page's canonical address; without it the page is not to be indexed. */
   readonly path?: string;
-  /** The address of a picture for previews. */
+  /** The address of a picture for previews; without it they show a card. */
   readonly picture?: string;
+  /** The path of its card; without it, that of the site. */
+  readonly card?: string;
   /** Scripts of the folder page/, by file name. */
   readonly scripts?: readonly string[];
   /** What the search field contains. */
@@ -22,16 +24,22 @@ export interface PageParts {
   readonly body: Html;
 }
 
-const renderPreview = (site: Site, { title, description, path, picture }: PageParts): HtmlValue => {
-  if (path === undefined)
-    return render`<meta name="robots" content="noindex">
-`;
-  const url = site.readUrl() + path;
-  return render`<link rel="canonical" href="${url}">
-<meta property="og:type" content="website">
+/** The part of the head that previews on other sites are built from. */
+const renderPreview = (site: Site, page: PageParts): Html => {
+  const { title, description, path, picture, card } = page;
+  const { cards } = site;
+  const base = site.readUrl();
+  const image = picture ?? (cards && `${base}${card ?? `/cards/site.png?v=${cards.own}`}`);
+  return render`${
+    path === undefined
+      ? render`<meta name="robots" content="noindex">
+`
+      : render`<link rel="canonical" href="${base}${path}">
+<meta property="og:url" content="${base}${path}">
+`
+  }<meta property="og:type" content="website">
 <meta property="og:site_name" content="${site.settings.siteName}">
 <meta property="og:title" content="${title}">
-<meta property="og:url" content="${url}">
 ${
   description
     ? render`<meta name="description" content="${description}">
@@ -39,11 +47,12 @@ ${
 `
     : null
 }${
-  picture
-    ? render`<meta property="og:image" content="${picture}">
+  image
+    ? render`<meta property="og:image" content="${image}">
 `
     : null
-}`;
+}<meta name="twitter:card" content="${image && !picture ? 'summary_large_image' : 'summary'}">
+`;
 };
 
 const renderBrand = ({ settings: { siteName, siteLogoUrl } }: Site): Html =>

@@ -2,6 +2,7 @@
  * The page of one bot, server, team or pack: what people edit is text of the template, what machines count is
  * a slot. Pure.
  */
+import type { Card } from './cards/draw.ts';
 import { type ListedEntity, type ListedGroup, renderGroup, renderPicture, renderTags } from './entities.ts';
 import { renderPage } from './layout.ts';
 import { type Html, type HtmlValue, kindTitles, render, renderSlot, type Site } from './site.ts';
@@ -118,13 +119,28 @@ const renderBadge = (site: Site, { kind, id, name, path, hidden }: Listing): Htm
 `;
 };
 
+/** The card of a listing; its picture is drawn from this. */
+export const toCard = ({ kind, name, short }: Pick<Listing, 'kind' | 'name' | 'short'>): Card => ({
+  kind: kindTitles[kind],
+  name,
+  short,
+});
+
+const findCardPath = ({ cards }: Site, listing: Listing): string | null => {
+  if (cards === null || listing.hidden !== '') return null;
+  const { kind, id } = listing;
+  return `/cards/${kind}s/${encodeURIComponent(id)}/card.png?v=${cards.findEdition(toCard(listing))}`;
+};
+
 /** Renders the page, with slots for its numbers. */
-export const renderListing = (site: Site, listing: Listing): Html =>
-  renderPage(site, {
+export const renderListing = (site: Site, listing: Listing): Html => {
+  const card = findCardPath(site, listing);
+  return renderPage(site, {
     title: listing.name,
     description: listing.short,
     ...(listing.hidden === '' && { path: listing.path }),
     ...(/^https:/.test(listing.avatar) && { picture: listing.avatar }),
+    ...(card !== null && { card }),
     scripts: ['listing.ts'],
     wide: true,
     body: render`<article class="listing" data-kind="${listing.kind}s" data-id="${listing.id}">
@@ -138,3 +154,4 @@ ${listing.lists.map((group) => renderGroup(site, group))}${renderChart(listing)}
 ${renderAbout(listing)}${renderLinks(listing)}${renderBadge(site, listing)}</div>
 </article>`,
   });
+};

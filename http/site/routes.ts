@@ -9,6 +9,7 @@ import type { App } from '../app.ts';
 import type { Reply } from '../response/reply.ts';
 import { type AnyRoute, defineDocument } from '../route.ts';
 import { buildAssetRoutes } from './assets.ts';
+import { buildCardRoutes } from './card-routes.ts';
 import { isPageFetch } from './fetchers.ts';
 import { createFrontPage } from './front.ts';
 import { buildGuideRoutes } from './guides.ts';
@@ -135,5 +136,6 @@ export const addSite = (routes: readonly AnyRoute[], site: Site): readonly AnyRo
     ...buildPageRoutes(site, pages),
     ...buildCommonRoutes(site),
     ...buildSitemapRoutes(site),
+    ...buildCardRoutes(site),
   ];
 };

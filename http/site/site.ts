@@ -8,6 +8,7 @@
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import { buildPageHeaders, escapeMarkup, removeControls } from '../response/document.ts';
+import { createCards, loadRenderer } from './cards/cards.ts';
 import { deriveAccents } from './colors.ts';
 
 /** The settings of the site. */
@@ -41,6 +42,8 @@ export const backgrounds = { light: '#f6f7f9', dark: '#1c1f25' } as const;
 /** The `Vary` of addresses where fetchers get a page (fetchers.ts). */
 export const sharedVary = 'Accept, User-Agent';
 
+export const siteDescription = 'A public directory of bots, chat servers, teams and packs.';
+
 const readOrigin = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '');
 
 const buildPolicy = (pictures: readonly string[]): string =>
@@ -50,14 +53,25 @@ const buildPolicy = (pictures: readonly string[]): string =>
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   ].join('; ');
 
+/** The cards, with that of the site itself; `null` without the add-on that draws them. */
+const openSiteCards = (look: { readonly siteName: string; readonly accent: string }) => {
+  const renderer = loadRenderer();
+  if (renderer === null) return null;
+  const cards = createCards(renderer, look);
+  const ownCard = { kind: '', name: look.siteName, short: siteDescription };
+  return { ...cards, own: cards.findEdition(ownCard), showOwn: () => cards.show(ownCard) };
+};
+
 export const createSite = (options: SiteOptions) => {
-  const { siteLogoUrl, loginAvatarUrl, siteAccent } = options.settings;
+  const { siteName, sitePages, siteLogoUrl, loginAvatarUrl, siteAccent } = options.settings;
   const origins = [siteLogoUrl, loginAvatarUrl].map(readOrigin).filter((origin) => origin !== '');
   const pictures = [...new Set(origins)];
+  const accents = deriveAccents(siteAccent, backgrounds);
   const headers = buildPageHeaders(buildPolicy(pictures));
   return {
     ...options,
-    accents: deriveAccents(siteAccent, backgrounds),
+    accents,
+    cards: sitePages === 'on' ? openSiteCards({ siteName, accent: accents.light }) : null,
     pageHeaders: { ...headers, Vary: 'Accept' },
     /** Of the pages that are sent to fetchers, too (fetchers.ts). */
     sharedPageHeaders: { ...headers, Vary: sharedVary },

@@ -52,6 +52,7 @@ const codesOf = (project: Project): Map<string, { status: string; line: number }
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -61,8 +62,8 @@ interface Manifest {
 export const dependencies: Rule = (project) => {
   const text = project.documents.get('package.json');
   if (text === undefined) return [];
-  const { dependencies: runtime = {}, devDependencies = {} } = JSON.parse(text) as Manifest;
-  const all = { ...runtime, ...devDependencies };
+  const { dependencies: runtime, optionalDependencies, devDependencies } = JSON.parse(text) as Manifest;
+  const all = { ...runtime, ...optionalDependencies, ...devDependencies };
   const reasons = project.documents.get(architecturePath) ?? '';
   const findings = Object.entries(all).flatMap(([name, version]) => {
     const at = { file: 'package.json', line: lineAt(text, text.indexOf(`"${name}"`)), rule: 'dependency' };
