@@ -21,6 +21,7 @@ import type { Running } from './rollcall.ts';
 import { drainingSignals, endingSignals } from './setup/signals.mjs';
 import { notifySystemd } from './systemd.ts';
 import { formatVersion, readVersion } from './version.ts';
+import { findMemoryNotes } from './watch/memory.ts';
 import { endOnUncaught, type Uncaught } from './watch/uncaught.ts';
 import { obeySupervisor, parseWorkerIndex, stopMsMax, supervise, type WorkerReady } from './workers.ts';
 
@@ -42,7 +43,8 @@ const run = async ({ file, sqlThread }: ProgramInput): Promise<void> => {
   if (index === null && process.argv.length > 2)
     throw new Error('A start takes no arguments: settings are variables, as in PORT=8000 npm start.');
   const early = createEarlyReporter(readLogForm());
-  if (index === null) for (const note of findMisspeltSettings()) early.reportNote(note);
+  if (index === null)
+    for (const note of [...findMisspeltSettings(), ...findMemoryNotes()]) early.reportNote(note);
   const config = readConfig();
   const form = selectLogForm(config);
   const logger = createLogger({ level: config.logLevel, form });

@@ -3,7 +3,8 @@
  *
  * Such a start ends at once instead of waiting; the next one, once there is room, finds everything.
  */
-import { statfsSync } from 'node:fs';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { StorageError } from '../engine/errors.ts';
 
 /** With less than this a database that cannot be opened lacks room: more than any one file that it writes. */
@@ -25,8 +26,22 @@ export const measureFreeBytes = (folder: string): number => {
 
 export const formatMiB = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
+/** Whether a trial file finds room: a quota shows in no figure of the file system. */
+const hasRoomInQuota = (folder: string): boolean => {
+  const file = join(folder, `room-${process.pid}`);
+  try {
+    writeFileSync(file, Buffer.alloc(openBytesMin));
+    return true;
+  } catch (error) {
+    return !fullCodes.has((error as NodeJS.ErrnoException).code);
+  } finally {
+    rmSync(file, { force: true });
+  }
+};
+
 /** Whether a database in this folder that failed to open for an unclear reason lacked room. */
-export const isRoomShort = (folder: string): boolean => measureFreeBytes(folder) < openBytesMin;
+export const isRoomLacking = (folder: string): boolean =>
+  measureFreeBytes(folder) < openBytesMin || !hasRoomInQuota(folder);
 
 const isFull = (error: unknown): boolean =>
   error instanceof Error &&

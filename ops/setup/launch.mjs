@@ -11,8 +11,11 @@ import { constants } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { drainingSignals, endingSignals, terminalSignals } from './signals.mjs';
 
-/** The module to load before each script. Passed as an option, not imported, since it needs Node 22. */
-export const preloaded = ['--import', new URL('./stripped.mjs', import.meta.url).href];
+/** The modules to load before each script. Passed as options, not imported, since they need Node 22. */
+export const preloaded = ['limits', 'stripped'].flatMap((name) => [
+  '--import',
+  new URL(`./${name}.mjs`, import.meta.url).href,
+]);
 
 /**
  * `--disable-warning`: Node 22 warns that type stripping is experimental; we rely on it.

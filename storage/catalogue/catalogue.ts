@@ -73,7 +73,7 @@ const mebibyte = 1_048_576;
  * derives from the machine's memory. 100,000 bots with long texts of 800 characters count as 400 MiB.
  */
 export const computeProfileBytesMax = (heapBytesMax: number): number =>
-  Math.min(512 * mebibyte, Math.max(64 * mebibyte, Math.floor(heapBytesMax / 8)));
+  Math.min(512 * mebibyte, Math.max(16 * mebibyte, Math.floor(heapBytesMax / 8)));
 
 const snapshotEntriesMax = 512;
 

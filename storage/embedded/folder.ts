@@ -13,6 +13,7 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: 'this user may not write there',
   EROFS: 'that disk is read-only',
   ENOSPC: 'that disk is full',
+  EDQUOT: 'the quota of this user or project is used up',
   EEXIST: 'a part of the path is a link to nowhere (a disk that is not mounted?)',
   ENOENT: 'the folder above it cannot hold it',
   ENOTDIR: 'a part of the path is a file',

@@ -9,7 +9,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { StorageError, toMessage } from '../../engine/errors.ts';
 import { type Note, toNote } from '../../engine/tools/notes.ts';
-import { isRoomShort } from '../disk-room.ts';
+import { isRoomLacking } from '../disk-room.ts';
 import { guardSql, type Pool, type Sql } from '../sql/client.ts';
 import { watchDamage } from '../sql/damage.ts';
 import { toStorageError } from '../sql/errors.ts';
@@ -65,7 +65,17 @@ const describeDamage = (folder: string, description: string): Note =>
       `"rollcall ops reflush" (${manual}).`,
   );
 
+const nothingLost = 'Nothing is lost: it is new.';
+
+/** The limit of the host that may be why it failed, for the operator. */
+const findHostCause = (why: string): string | null => {
+  if (hasFewDescriptors()) return descriptorAdvice;
+  if (!/out of memory|allocate memory|cannot enlarge memory|ENOMEM|EAGAIN/i.test(why)) return null;
+  return 'It got no memory. Nothing is lost: raise the limit (ulimit -v, a container) and start again.';
+};
+
 const open = async (folder: string, options: LedgerStoreOptions): Promise<EmbeddedSql> => {
+  const isNew = !existsSync(folder);
   try {
     return await openEmbeddedSql({
       directory: folder,
@@ -77,10 +87,10 @@ const open = async (folder: string, options: LedgerStoreOptions): Promise<Embedd
   } catch (cause) {
     if (cause instanceof SocketFolderError) throw cause;
     const why = toMessage(cause);
-    if (isRoomShort(options.dataDirectory))
+    if (isRoomLacking(options.dataDirectory))
       throw new StorageError('open', { outcome: 'not_applied', reason: 'full', detail: why, cause });
-    const loss = describeLoss(options.dataDirectory);
-    const detail = `The database in ${folder} cannot be opened (${why}). ${loss}`;
+    const advice = findHostCause(why) ?? (isNew ? nothingLost : describeLoss(options.dataDirectory));
+    const detail = `The database in ${folder} cannot be opened (${why}). ${advice}`;
     throw new StorageError('open', { outcome: 'not_applied', reason: 'unreachable', detail, cause });
   }
 };

@@ -152,7 +152,8 @@ test('the cache keeps no more rows than fit in its bytes', async () => {
 test('profiles take an eighth of the heap, within bounds', () => {
   const mebibytes = (count: number): number => count * 1_048_576;
 
-  assert.is(computeProfileBytesMax(mebibytes(256)), mebibytes(64));
+  assert.is(computeProfileBytesMax(mebibytes(64)), mebibytes(16));
+  assert.is(computeProfileBytesMax(mebibytes(256)), mebibytes(32));
   assert.is(computeProfileBytesMax(mebibytes(2_048)), mebibytes(256));
   assert.is(computeProfileBytesMax(mebibytes(65_536)), mebibytes(512));
 });
