@@ -46,6 +46,8 @@ export interface Route<
   readonly body?: Body;
   /** Bounds of its body, where they differ from `usualBodyLimits`. */
   readonly bodyLimits?: BodyLimits;
+  /** Parses its body, where that may be more than JSON. */
+  readonly readBody?: (text: string) => unknown;
   /** Its handler honours `Idempotency-Key`. */
   readonly keyed?: boolean;
   /** A success may have `X-Listing-Hints`. */

@@ -19,6 +19,7 @@ import { type Reply, replyMessage, replyOk, replyText, toTimestamp } from '../re
 import { type AnyRoute, definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import { recordShards } from './bot-shards.ts';
 import { recordStats, statsBodyLimits } from './bots/stats.ts';
+import { readOldBody } from './compat-body.ts';
 import { BotIdParams, UserId } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
 import { readFlushedHead } from './vote-log.ts';
@@ -47,6 +48,7 @@ const OldStats = Type.Object({
   shards: Type.Optional(Type.Union([ShardNumber, Amounts, Type.Null()])),
 });
 type OldStats = Static<typeof OldStats>;
+const statsNames: ReadonlySet<string> = new Set(Object.keys(OldStats.properties));
 
 /** A post by the names of this directory. */
 interface OldPost {
@@ -94,21 +96,23 @@ const requireOwn = (request: OldRequest): Caller => {
   return caller;
 };
 
-/** The number of shards that a post of one leaves out, as the bot's other posts tell it. */
-const findShardCount = async (app: App, botId: string, shardId: number): Promise<number> => {
+/**
+ * The number of shards that a post of one leaves out, as the bot's other posts tell it. `undefined` for the
+ * first shard of a bot that has told none: it may be the only one.
+ */
+const findShardCount = async (app: App, botId: string, shardId: number): Promise<number | undefined> => {
   const { state } = await app.engine.read('bot', botId);
   const known = state.parts?.building?.shardCount ?? +state.shards;
   if (known > shardId) return known;
+  if (known === 0 && shardId === 0) return undefined;
   throw createValidationError('body', { '/shard_count': 'must be sent once, because shard_id is' });
 };
 
 /** Records a post of one shard. */
-const recordOldShard = async (
-  app: App,
-  caller: Caller,
-  { servers, users, shardCount, shardId = 0 }: OldPost,
-): Promise<unknown> => {
+const recordOldShard = async (app: App, caller: Caller, post: OldPost): Promise<unknown> => {
+  const { servers, users, shardCount, shardId = 0 } = post;
   const shard_count = shardCount ?? (await findShardCount(app, caller.id, shardId));
+  if (shard_count === undefined) return recordTotals(app, caller, post);
   if (shardId >= shard_count)
     throw createValidationError('body', { '/shard_id': `must be less than the ${shard_count} shards` });
   const shards = [
@@ -230,6 +234,7 @@ const posting = {
   limit: 'stats',
   bodyLimits: statsBodyLimits,
   body: OldStats,
+  readBody: (text: string) => readOldBody(text, statsBodyLimits, statsNames),
   handle: recordOldStats,
 } as const;
 const listing = { ...ofBots, limit: 'vote_log' } as const;

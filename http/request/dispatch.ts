@@ -207,7 +207,8 @@ const checkRequest = (call: Call): void => {
   checkParams(compiled, call.params);
   call.query = readQuery(compiled, call.exchange.queryText);
   if (compiled.route.body !== undefined) {
-    call.body = parseBody(call.bodyText, compiled.route.bodyLimits);
+    const { readBody, bodyLimits } = compiled.route;
+    call.body = readBody?.(call.bodyText) ?? parseBody(call.bodyText, bodyLimits);
     checkBody(compiled, call.body, call.bodyText.length);
   }
   compiled.route.check?.(call);
@@ -259,6 +260,14 @@ const replyPreflight = (call: Call, allow: string): void => {
   call.exchange.send({ status: 204, headers, body: null, close: isLastReply(call) });
 };
 
+/** Finds the route of a path with a slash at its end, below the paths of the `errorRoute` alone. */
+const findWithoutSlash = ({ context, exchange }: Call) => {
+  const below = context.errorRoute?.replacesErrorsBelow;
+  const { method, path } = exchange;
+  const isBelow = below !== undefined && path.startsWith(below) && path.endsWith('/');
+  return isBelow ? context.matcher.find(method, path.slice(0, -1)) : null;
+};
+
 /** Checks route, method and rate limit. Starts to collect the body: that must be before the first await. */
 const openCall = (call: Call): void => {
   const { context, exchange } = call;
@@ -267,7 +276,7 @@ const openCall = (call: Call): void => {
   context.checkHost?.(exchange);
   if (context.phase.draining)
     throw createUnavailableError('draining', 'This node is shutting down. Please try again.', 1);
-  const match = context.matcher.find(exchange.method, exchange.path);
+  const match = context.matcher.find(exchange.method, exchange.path) ?? findWithoutSlash(call);
   if (match === null) throw new DomainError('route_not_found', 'There is no such path.');
   if (exchange.method === 'OPTIONS') {
     replyPreflight(call, match.allow);

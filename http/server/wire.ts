@@ -60,8 +60,10 @@ const takeAuth = (headers: RequestHeaders, field: AuthField, value: string): voi
   headers[field] = value;
 };
 
+/** Equal lines are one (RFC 9112, section 6.3). */
 const takeLength = (headers: RequestHeaders, value: string): void => {
-  if (headers.contentLength !== -1) headers.framingFault = 'Content-Length is given twice.';
+  if (headers.contentLength !== -1 && value !== String(headers.contentLength))
+    headers.framingFault = 'Content-Length is given twice, with different values.';
   else if (!digits.test(value)) headers.framingFault = 'Content-Length is not a number.';
   else headers.contentLength = Number(value);
   if (headers.chunked) headers.framingFault = 'Content-Length and Transfer-Encoding exclude each other.';

@@ -21,7 +21,7 @@ let bots = 0;
 /** A listed bot with a token, and how to post as it. */
 const createBot = async () => {
   bots += 1;
-  const id = `10000000000000000${bots}`;
+  const id = String(100_000_000_000_000_000n + BigInt(bots));
   await addBot(world.sql, id);
   const token = await world.token('bot', id);
   const post = (body: unknown, path = '/api/bots/stats') => world.ask('POST', path, { token, body });
@@ -55,6 +55,79 @@ for (const [body, shown] of [
     assert.equal(await bot.show(), shown);
   });
 }
+
+for (const [text, shown] of [
+  ['server_count=7', [7, 0, 0, []]],
+  ['guilds=7&users=&shard_count=3&voice=x%20y', [7, 0, 3, []]],
+  ['shards[]=3&shards[]=4', [7, 0, 2, [3, 4]]],
+  ['shards%5B0%5D=3&shards%5B1%5D=4&users=9.0', [7, 9, 2, [3, 4]]],
+  ['server_count=3&server_count=4', [7, 0, 2, [3, 4]]],
+  ['server_count=7&shards=%5B3%2C+4%5D', [7, 0, 2, [3, 4]]],
+  ['server_count=7&shard_id=undefined&shard_count=None', [7, 0, 0, []]],
+  [
+    ['--x', 'Content-Disposition: form-data; name="server_count"', '', '7', '--x--', ''].join('\r\n'),
+    [7, 0, 0, []],
+  ],
+  ['{"server_count":"7","shard_count":" 3 ","shard_id":""}', [7, 0, 3, []]],
+  ['{"server_count":7.0,"users":"9.0","shardCount":"3.000000"}', [7, 9, 3, []]],
+  ['{"server_count":["3","4.0"]}', [7, 0, 2, [3, 4]]],
+  ['{"guilds":7,"shards":{}}', [7, 0, 0, []]],
+  ['{"shards":{"0":3,"1":4}}', [7, 0, 2, [3, 4]]],
+  ['{"shards":{"1":"3","2":"4"}}', [7, 0, 2, [3, 4]]],
+  ['{"guilds":7,"shard_id":0}', [7, 0, 0, []]],
+  ['guilds=7&shard_id=0', [7, 0, 0, []]],
+] as const) {
+  test(`the body ${JSON.stringify(text)} posts ${JSON.stringify(shown)}`, async () => {
+    const bot = await createBot();
+    const { status, text: answer } = await world.ask('POST', '/api/bots/stats', { token: bot.token, text });
+    assert.is(status, 200, answer);
+    assert.equal(await bot.show(), shown);
+  });
+}
+
+for (const text of [
+  '{"server_count":true}',
+  '{"server_count":"true"}',
+  '{"server_count":7.5}',
+  '{"server_count":"7.5"}',
+  '{"server_count":"1,234"}',
+  '{"server_count":"1.000"}',
+  '{"server_count":"-1"}',
+  '{"server_count":"0x10"}',
+  '{"server_count":""}',
+  '{"server_count":[3,""]}',
+  '{"shards":{"1":3,"3":4}}',
+  '{"guilds":7,"shard_id":false}',
+  'server_count=many',
+  'server_count=99999999999999999999',
+  'server_count=3&server_count=',
+  'members=7',
+  'server_count',
+  '[7]',
+  '"server_count=7"',
+  '--',
+]) {
+  test(`the body ${text} is refused, and changes nothing`, async () => {
+    const bot = await createBot();
+    const { status } = await world.ask('POST', '/api/bots/stats', { token: bot.token, text });
+    assert.is(status, 400);
+    assert.equal(await bot.show(), [0, 0, 0, []]);
+  });
+}
+
+test('one slash at the end of a path below /api is allowed, and nowhere else', async () => {
+  const bot = await createBot();
+  const ask = async (method: string, path: string, body?: unknown) =>
+    (await world.ask(method, path, { token: bot.token, body })).status;
+
+  for (const path of ['/api/bots/stats/', `/api/bots/${bot.id}/stats/`, `/api/v1/bots/${bot.id}/stats/`])
+    assert.is(await ask('POST', path, { server_count: 7 }), 200, path);
+  for (const path of [`/api/bots/${bot.id}/stats/`, '/api/bots/check/?userId=1', '/api/weekend/'])
+    assert.is(await ask('GET', path), 200, path);
+  assert.is(await ask('DELETE', '/api/bots/stats/'), 405);
+  for (const path of ['/api/bots/stats//', '/api//bots/stats', '/bots/stats/'])
+    assert.is(await ask('POST', path, { server_count: 7 }), 404, path);
+});
 
 test('shards of which one never names its id add up, in any order, until a post of totals', async () => {
   const bot = await createBot();
@@ -232,6 +305,11 @@ test('the list of servers has as many shards as one of this directory may have',
 
   assert.is((await bot.post({ server_count: list })).status, 200);
   assert.equal((await bot.show()).slice(0, 3), [16_384, 0, 16_384]);
+  const ask = (fields: number) =>
+    world.ask('POST', '/api/bots/stats', { token: bot.token, text: 'shards[]=2&'.repeat(fields) });
+  assert.is((await ask(16_384)).status, 200);
+  assert.equal((await bot.show()).slice(0, 3), [32_768, 0, 16_384]);
+  assert.match((await ask(20_000)).json.context[''], 'at most');
 });
 
 test('a body that is too large ends the connection, which the reply says', async () => {

@@ -65,7 +65,10 @@ const codings = ['chunked\r\nTransfer-Encoding: identity', 'chunked\r\nTransfer-
 const ambiguous: readonly [string, string][] = [
   ...codings.map((coding): [string, string] => [JSON.stringify(coding), chunked(`2${rest}`, coding)]),
   ['two lengths that differ', post('Content-Length: 2\r\nContent-Length: 5\r\n', `{}${smuggled}`)],
-  ['two equal lengths', post('Content-Length: 2\r\nContent-Length: 2\r\n', `{}${smuggled}`)],
+  ['two lengths, one with a zero', post('Content-Length: 2\r\nContent-Length: 02\r\n', `{}${smuggled}`)],
+  ['a shorter length second', post('Content-Length: 5\r\nContent-Length: 2\r\n', `{}${smuggled}`)],
+  ['a third length that differs', post(`${'Content-Length: 2\r\n'.repeat(2)}Content-Length: 3\r\n`, '{}')],
+  ['an empty length second', post('Content-Length: 2\r\nContent-Length: \r\n', `{}${smuggled}`)],
   ['an empty length first', post('Content-Length: \r\nContent-Length: 2\r\n', `{}${smuggled}`)],
   ['an empty length', post('Content-Length: \r\n', smuggled)],
   ['length and coding', chunked(`2${rest}`, 'Content-Length: 2\r\nTransfer-Encoding: chunked\r\n')],
@@ -107,6 +110,23 @@ for (const [name, bytes] of ambiguous) {
     if (text !== '') assert.match(text, /^HTTP\/1\.1 (400|413|505) /);
   });
 }
+
+test('equal lengths are one: the body ends there, and the next request is one of its own', async () => {
+  for (const times of [2, 3]) {
+    world.seen.length = 0;
+    const { text } = await raw(
+      world.port,
+      post(
+        'Content-Length: 2\r\n'.repeat(times),
+        `{}GET /things/a HTTP/1.1\r\n${host}Connection: close\r\n\r\n`,
+      ),
+      untilClosed,
+    );
+
+    assert.equal(statuses(text), ['200', '200'], text);
+    assert.is(world.seen.filter(({ name: row }) => row === 'getThing').length, 1);
+  }
+});
 
 for (const coding of codings.slice(1)) {
   test(`${JSON.stringify(coding)} → 400 and close`, async () => {
