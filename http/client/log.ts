@@ -26,7 +26,9 @@ export const groupByRequest = (votes: readonly VoteLogResult[]): readonly VoteLo
   const groups = new Map<string, VoteLogResult[]>();
   for (const vote of votes) {
     const request = `${vote.created_at} ${vote.author}`;
-    groups.set(request, [...(groups.get(request) ?? []), vote]);
+    const group = groups.get(request) ?? [];
+    group.push(vote);
+    groups.set(request, group);
   }
   return [...groups.values()];
 };

@@ -290,12 +290,12 @@ export const createClient = (options: ClientOptions): Client => {
     // A body that cannot be written as JSON, or a key with other characters, is no failure of the network.
     const init = toInit(method, token, given);
     const repeatable = isRepeatable(method, path) || given.idempotencyKey !== undefined;
-    let hints: string | null = null;
+    let hints = '';
     const sendOnce = async (): Promise<unknown> => {
       const limit = createLimit(timeoutMs, `no reply within ${timeoutMs} ms`, signal);
       try {
         const response = await send(address, { ...init, signal: limit.controller.signal });
-        hints = response.headers.get('x-listing-hints');
+        hints = response.headers.get('x-listing-hints') ?? '';
         return await readReply(response);
       } finally {
         limit.end();
@@ -315,7 +315,7 @@ export const createClient = (options: ClientOptions): Client => {
         await awaitPause(retryAfterSeconds, attempt, given);
         continue;
       }
-      if (hints !== null) options.onHints?.((hints as string).split(/, */), path);
+      if (hints !== '') options.onHints?.(hints.split(/, */), path);
       return reply;
     }
   }) as Client['request'];
