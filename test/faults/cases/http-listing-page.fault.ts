@@ -2,10 +2,11 @@
  * The pages of listings in a real browser (headless Chromium): names of 64 letters, right to left, emoji and
  * five-digit votes fit on small and large screens, in light and dark; a vote shows at once and the second
  * click is the second user's; without the demo a vote goes through the login of the contract; times without
- * samples are gaps of the chart; the keyboard alone is enough; nothing breaks the policy of the pages.
+ * samples are gaps of the chart; who may edit a listing sees that its text is cut; the keyboard alone is enough; nothing breaks the policy of the pages.
  */
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../../bench/shared/free-port.ts';
+import { hostileTexts } from '../../http/markdown/hostile-texts.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
 import { createPageSuite, listViolations } from '../../support/browser.ts';
 import { clientId, clientSecret, says, startPlainProvider } from '../../support/login-provider.ts';
@@ -47,6 +48,9 @@ const rename = async (id: string, name: string): Promise<void> => {
     (await fetch(`${world.node.url}/@${id}`, { headers: { accept: 'text/html' } })).text();
   await until('the name', async () => (await read()).includes(name));
 };
+
+/** Of the team that owns the demo's bot, with the permission to edit bots. */
+const editor = '1212920554554654843';
 
 const names = ['w'.repeat(64), 'مساعد الخادم الذي يجيب عن كل سؤال', '🦊👩‍👩‍👧‍👦 fox family'];
 
@@ -115,6 +119,38 @@ test('a vote leads through the login and is cast at once; logging out revokes th
   await page.getByRole('button', { name: 'Log out' }).waitFor({ state: 'detached' });
   await until('the token is revoked', async () => (await fetch(own, { headers })).status === 401);
   await page.close();
+});
+
+test('that a text is cut is shown to the owner and to members who may edit it, and to nobody else', async () => {
+  const { bot, user } = world.demo;
+  const long = hostileTexts['open brackets'];
+  const reply = await fetch(`${world.node.url}/bots/${bot.id}/settings`, {
+    method: 'PATCH',
+    headers: { 'User-Auth': user.token, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ long }),
+  });
+  assert.equal([reply.status, reply.headers.get('x-listing-hints')], [204, 'long_cut']);
+
+  /** Whether the page shows the note to a user who has logged in, `null` for nobody. */
+  const seesNote = async (id: string | null): Promise<boolean> => {
+    const { page, problems } = await world.openPage();
+    const account = JSON.stringify(id && { id, token: 'a token', session: '' });
+    await page.addInitScript(`sessionStorage.setItem('rollcall-account', ${JSON.stringify(account)})`);
+    const answered = id && page.waitForResponse((response) => response.url().endsWith('/perms'));
+    await page.goto(`${world.node.url}/@${bot.id}`);
+    await page.locator('#long-cut').waitFor({ state: 'attached' });
+    if (answered) await (await answered).finished();
+    // The chart comes after the script has begun everything.
+    await page.locator('#chart .readout').waitFor();
+    const isShown = await page.getByText('Only you see this').isVisible();
+    assert.equal([await listViolations(page), problems], [[], []]);
+    await page.close();
+    return isShown;
+  };
+  assert.is(await seesNote(user.id), true, 'the owner');
+  assert.is(await seesNote(editor), true, 'a member who may edit bots');
+  assert.is(await seesNote('1207816303125987410'), false, 'another user');
+  assert.is(await seesNote(null), false, 'nobody');
 });
 
 test('times without samples are gaps of the chart, and keys say so', async () => {
