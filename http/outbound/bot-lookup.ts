@@ -80,7 +80,8 @@ const cleanName = (text: string | null | undefined): string => {
 const cleanList = (list: readonly string[] | null | undefined): readonly string[] =>
   (list ?? []).slice(0, 32).flatMap((text) => clean(text, 64) || []);
 const toHttpsAddress = (address: string | null | undefined): string => {
-  const url = URL.parse(address ?? '');
+  // The parser's time grows faster than a host's length.
+  const url = address && address.length <= avatarLengthMax ? URL.parse(address) : null;
   return url?.protocol === 'https:' && url.href.length <= avatarLengthMax ? url.href : '';
 };
 
