@@ -1,8 +1,9 @@
 /**
- * The pages of listings in a real browser (headless Chromium): names of 64 letters, right to left, emoji and
- * five-digit votes fit on small and large screens, in light and dark; a vote shows at once and the second
- * click is the second user's; without the demo a vote goes through the login of the contract; times without
- * samples are gaps of the chart; who may edit a listing sees that its text is cut; the keyboard alone is enough; nothing breaks the policy of the pages.
+ * The pages of listings in a real browser (headless Chromium): names of 64 letters, right to left, emoji
+ * and five-digit votes fit on small and large screens, in light and dark; a vote shows at once and the
+ * second click is the second user's; without the demo a vote goes through the login of the contract; times
+ * without samples are gaps of the chart; who may edit a listing sees that its text is cut; the keyboard
+ * alone is enough; nothing breaks the policy of the pages.
  */
 import * as assert from 'uvu/assert';
 import { findFreePort } from '../../../bench/shared/free-port.ts';
@@ -121,7 +122,7 @@ test('a vote leads through the login and is cast at once; logging out revokes th
   await page.close();
 });
 
-test('that a text is cut is shown to the owner and to members who may edit it, and to nobody else', async () => {
+test('that a text is cut is shown to the owner and to members who may edit, and to nobody else', async () => {
   const { bot, user } = world.demo;
   const long = hostileTexts['open brackets'];
   const reply = await fetch(`${world.node.url}/bots/${bot.id}/settings`, {

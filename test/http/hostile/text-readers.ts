@@ -74,7 +74,7 @@ export const slowOnes: Readonly<Record<string, string>> = {
   '/%.+$/': 'ipaddr.js applies it to what has one zone of letters and digits, at its end',
 };
 
-/** In marks of several classes one after the other, it sorts each by steps: only short names may come here. */
+/** In marks of several classes one after the other, it sorts each by steps: only for short names. */
 const sorts = 'of names of at most 64 characters';
 
 /** A host's marks are sorted, too: addresses are bounded by schemas, and where services send them. */
