@@ -22,7 +22,10 @@ export const canJoin = (): boolean => allows(joining);
 /** Whether this system lets us do all that. */
 export const canPartition = (): boolean => allows([...joining, 'iptables -w -A INPUT -i cable -j DROP']);
 
-/** Runs one of our programs in its own network until it ends. Rejects with its output if it fails. */
+/**
+ * Runs one of our programs in its own network until it ends. Resolves to its standard output; rejects with
+ * all that it wrote if it fails.
+ */
 export const runApart = (program: string, words: readonly string[]): Promise<string> =>
   runThrough(['unshare', '--net'], [program, ...words]);
 
@@ -46,9 +49,9 @@ export const runUnrouted = (program: string, hostsFile: string): Promise<string>
 const runThrough = async (through: readonly string[], args: readonly string[]): Promise<string> => {
   const [command = '', ...words] = [...through, process.execPath, ...process.execArgv, ...args];
   const child = spawn(command, words, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const { code, output } = await watchChild(child).ended;
+  const { code, out, output } = await watchChild(child).ended;
   if (code !== 0) throw new Error(`${args[0]} ended with ${code ?? child.signalCode}:\n${output}`);
-  return output;
+  return out;
 };
 
 export interface Island {
