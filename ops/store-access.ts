@@ -25,12 +25,15 @@ export const createStoreAccess = (
   let importing = false;
   const runImport = async (lines: readonly string[]) => {
     try {
-      const { added, skipped } = await importLines(sql, lines, { batchLines: lines.length, requestedCodes });
-      return { added, skipped, bad: [] };
+      const { added, skipped, toMend } = await importLines(sql, lines, {
+        batchLines: lines.length,
+        requestedCodes,
+      });
+      return { added, skipped, toMend, bad: [] };
     } catch (error) {
       if (!(error instanceof ImportStopped)) throw error;
       const bad = error.badLines.map(({ line, reason }) => ({ line, reason }));
-      return { added: {}, skipped: 0, bad };
+      return { added: {}, skipped: 0, toMend: {}, bad };
     }
   };
   return {

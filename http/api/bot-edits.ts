@@ -8,6 +8,7 @@
  */
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
+import { findUnfitFields } from '../../engine/rules/listings.ts';
 import type { Permission } from '../../engine/rules/permissions.ts';
 import type { TokenKind } from '../../engine/rules/token.ts';
 import type { BotActor, BotCreation, BotRefusal } from '../../storage/catalogue/bots/bot-edits.ts';
@@ -154,7 +155,7 @@ export const botEditRoutes = defineRoutes('Bots', [
     summary: 'Change a bot',
     description:
       'Absent fields keep their value; a given list replaces the old list. An edit never changes ' +
-      '`type`.',
+      '`type`. Only the fields that it brings are judged.',
     auth: buildBotAuth('edit_bots', ['user', 'team', 'bot']),
     params: BotIdParams,
     hinted: true,
@@ -291,5 +292,5 @@ const editBot = async (
   );
   if (outcome.kind !== 'done') throw toBotError(outcome);
   app.catalogue.bots.drop(params.id);
-  return body.long === undefined ? noContent : replyHints(body.long);
+  return replyHints(body.long ?? '', findUnfitFields('bot', outcome.listing));
 };

@@ -88,7 +88,7 @@ export const Pack = describeObject(
     server_ids: buildTextList('Ids of its servers, up to 10, also of those that were deleted since.', []),
     servers: describe(Type.Array(IndexServer), 'Its servers that still exist, in the order of `server_ids`.'),
     short: buildText('Bots for people who never sleep.', 'Short description, 10 to 100 characters.'),
-    tags: buildTextList('1 to 5 different tags of 3 to 30 characters.', ['fun']),
+    tags: buildTextList('Tags, new ones: 1 to 5 different ones of 3 to 30 characters.', ['fun']),
     url: buildText('night-owls', 'Its address and id: 3 to 20 of `a-z 0-9 -`. It never changes.'),
     vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
     votes: buildSum(3, 'Upvotes minus downvotes; may be negative. In lists a few seconds late.'),

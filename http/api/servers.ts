@@ -11,7 +11,7 @@ import type { App } from '../app.ts';
 import { createNotFoundError } from '../response/errors.ts';
 import { type Reply, showRow } from '../response/reply.ts';
 import { definePublicRoute, defineRoutes } from '../route.ts';
-import { countVisit, type ShowEntityRequest, toVisitCount } from './bots/bots.ts';
+import { countVisit, type ShowEntityRequest, skipMissingInvite, toVisitCount } from './bots/bots.ts';
 import { BotQuery } from './bots/schema.ts';
 import {
   buildCount,
@@ -98,7 +98,7 @@ const showServer = (app: App, request: ShowEntityRequest): MaybePromise<Reply> =
     const long = splitList(request.query.include).includes('long') ? { long: profile.long } : {};
     return thenMaybe(renderTeam(app, profile.team_id, targets), (teamOwner) =>
       thenMaybe(app.engine.read('server', profile.id), (view) => {
-        countVisit(app, view, count);
+        countVisit(app, view, skipMissingInvite(count, profile));
         const server = { ...toServer(profile, view.state, app.clock.nowMs()), ...long };
         return { status: 200, text: `${JSON.stringify(server).slice(0, -1)},"team_owner":${teamOwner}}` };
       }),

@@ -213,9 +213,9 @@ export interface IndexBot {
   readonly servers: number;
   /** Shards it runs, as it posted last; 0 to 18446744073709552000. */
   readonly shards: number;
-  /** Short description, 30 to 150 characters. */
+  /** Short description, new ones: 30 to 150 characters. */
   readonly short: string;
-  /** 1 to 5 different tags of 3 to 30 characters. */
+  /** Tags, new ones: 1 to 5 different ones of 3 to 30 characters. */
   readonly tags: readonly string[];
   /** `pending`, `approved`, `certified` or `denied`. The operator decides it. */
   readonly type: string;
@@ -283,7 +283,7 @@ export interface Pack {
   readonly servers: readonly IndexServer[];
   /** Short description, 10 to 100 characters. */
   readonly short: string;
-  /** 1 to 5 different tags of 3 to 30 characters. */
+  /** Tags, new ones: 1 to 5 different ones of 3 to 30 characters. */
   readonly tags: readonly string[];
   /** Its address and id: 3 to 20 of `a-z 0-9 -`. It never changes. */
   readonly url: string;
@@ -312,11 +312,11 @@ export interface IndexServer {
   readonly premium: boolean;
   /** Id of the server on the platform: 15 to 20 digits. */
   readonly server_id: string;
-  /** Short description, 30 to 150 characters. */
+  /** Short description, new ones: 30 to 150 characters. */
   readonly short: string;
   /** `public`, `private` or `unlisted`. Only public servers are in lists and can be voted on. */
   readonly state: string;
-  /** 1 to 5 different tags of 3 to 30 characters. */
+  /** Tags, new ones: 1 to 5 different ones of 3 to 30 characters. */
   readonly tags: readonly string[];
   /** Members of the server, as the operator recorded it. */
   readonly total_members: number;
@@ -365,13 +365,13 @@ export interface Bot {
   readonly last_stats_post: string | null;
   /** The library it is written with, 1 to 50 characters. */
   readonly library: string;
-  /** Long description, 500 to 65,536 characters. Only with `include=long`. */
+  /** Long description, new ones: 500 to 65,536 characters. Only with `include=long`. */
   readonly long?: string;
   /** Whether it is for adults only. The owner sets it. */
   readonly nsfw: boolean;
   /** The user who owns it; `null` when a team does: see `team_owner`. */
   readonly owner: User | null;
-  /** What its commands begin with, 1 to 10 characters. */
+  /** What its commands begin with, new ones: 1 to 10 characters. */
   readonly prefix: string;
   /** Whether it has premium now: users then wait 4 hours between votes. */
   readonly premium: boolean;
@@ -383,11 +383,11 @@ export interface Bot {
   readonly shard_list: readonly number[];
   /** Shards it runs, as it posted last; 0 to 18446744073709552000. */
   readonly shards: number;
-  /** Short description, 30 to 150 characters. */
+  /** Short description, new ones: 30 to 150 characters. */
   readonly short: string;
   /** When the last premium period began; `null`: there was none. */
   readonly start_premium_period: string | null;
-  /** 1 to 5 different tags of 3 to 30 characters. */
+  /** Tags, new ones: 1 to 5 different ones of 3 to 30 characters. */
   readonly tags: readonly string[];
   /** The team that owns it; absent when a user does. */
   readonly team_owner?: Team;

@@ -242,8 +242,10 @@ const headers: Readonly<Record<string, Json>> = {
   'X-Listing-Hints': {
     description:
       'What is worth knowing about the listing, which is saved as sent: `long_cut`, a part of `long` is ' +
-      'shown as plain text on its page, because its Markdown needs too much work. Absent: nothing.',
-    schema: { type: 'string', enum: [...listingHints] },
+      'shown as plain text on its page, because its Markdown needs too much work; `short_unfit` and so on, ' +
+      'the field came with an import and is outside the limits of requests. Separated by commas. Absent: ' +
+      `nothing. All words: ${listingHints.join(', ')}.`,
+    schema: { type: 'string', examples: ['long_cut', 'short_unfit, tags_unfit'] },
   },
   'Cache-Control': {
     description: 'How long the reply may be used without a request; `no-store` where it must not be kept.',

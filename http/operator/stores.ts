@@ -43,6 +43,7 @@ export const ImportCodesBody = Type.Object({
 export const ImportedLines = Type.Object({
   added: Type.Record(Type.String(), Type.Integer()),
   skipped: Type.Integer(),
+  toMend: Type.Record(Type.String(), Type.Integer()),
   bad: Type.Array(Type.Object({ line: Type.Integer(), reason: Text })),
 });
 export type ImportedLines = Static<typeof ImportedLines>;

@@ -22,6 +22,12 @@ export interface DescribedListing {
 export const hasInvite = ({ invite }: Pick<ListingProfile, 'invite'>): boolean =>
   invite.startsWith('https://') && URL.canParse(invite);
 
+/** An invite that is not followed is shown as what it is: text. */
+const listInviteText = (profile: Pick<ListingProfile, 'invite'>): Fact[] =>
+  profile.invite.trim() === '' || hasInvite(profile)
+    ? []
+    : [['Invite', render`<code dir="auto">${profile.invite}</code>`]];
+
 const renderDate = (date: Date): Html => {
   const iso = date.toISOString();
   return render`<time datetime="${iso}">${iso.slice(0, 10)}</time>`;
@@ -89,9 +95,10 @@ export const describeBot = (
     ['Views', renderLive('clicks')],
     ['Invites', renderLive('invite_clicks')],
     ['Prefix', profile.prefix === '' ? 'none' : render`<code dir="auto">${profile.prefix}</code>`],
-    ['Library', render`<span dir="auto">${profile.library}</span>`],
+    ['Library', profile.library === '' ? 'unknown' : render`<span dir="auto">${profile.library}</span>`],
     [team === null ? 'Owner' : 'Team', owner],
     ['Last numbers', renderSlot('last_post')],
+    ...listInviteText(profile),
     ...listDates(profile),
   ];
   const described = describeProfile(profile, nowMs);
@@ -121,6 +128,7 @@ export const describeServer = (
     ['Views', renderLive('clicks')],
     ['Invites', renderLive('invite_clicks')],
     ...(team === null ? [] : [['Team', renderTeamLink(team)] as const]),
+    ...listInviteText(profile),
     ...listDates(profile),
   ];
   const listing: Listing = {

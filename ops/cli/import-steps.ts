@@ -2,7 +2,7 @@
  * An import through a running node.
  */
 import { importCodesMax, importLinesMax } from '../../http/operator/stores.ts';
-import { createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
+import { addCounts, createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
 import {
   type BadLine,
@@ -43,7 +43,7 @@ const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise
   let open = chunk.filter(({ fault }) => fault === '');
   while (open.length > 0) {
     const sent = open;
-    const { added, skipped, bad } = await node.importLines(sent.map(({ text }) => text));
+    const { added, skipped, toMend, bad } = await node.importLines(sent.map(({ text }) => text));
     const reasons = new Map(bad.map(({ line, reason }) => [sent[line - 1]?.number, reason]));
     reject(
       sent.flatMap((line) => {
@@ -54,6 +54,7 @@ const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise
     if (bad.length === 0) {
       for (const kind of kindNames) report.added[kind] += added[kind] ?? 0;
       report.skipped += skipped;
+      addCounts(report.toMend, toMend);
     }
     open = bad.length === 0 ? [] : sent.filter(({ number }) => !reasons.has(number));
   }

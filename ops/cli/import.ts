@@ -69,8 +69,8 @@ export const runDryImport = (target: Workplace, terminal: Terminal, args: Import
     const options = { signal: terminal.signal, onProgress: progress.update };
     const trial = await tryOn(target, path, options).finally(progress.stop);
     const { report, badLines } = trial;
-    const { linesDone: lines, added, skipped } = report;
-    const result = { lines, added, skipped, badLines };
+    const { linesDone: lines, added, skipped, toMend } = report;
+    const result = { lines, added, skipped, toMend, badLines };
     terminal.out.write(args.json ? `${JSON.stringify(result)}\n` : describeTrial(trial));
     if (report.interrupted) return interruptedExitCode;
     return badLines.length === 0 ? 0 : 1;
@@ -82,10 +82,18 @@ const describeAdded = ({ added }: ImportReport): string =>
     .map((kind) => formatCounted(added[kind], kind))
     .join(', ') || 'nothing';
 
+const describeToMend = ({ toMend }: ImportReport): string[] => {
+  const fields = Object.entries(toMend).sort(([, a], [, b]) => b - a);
+  if (fields.length === 0) return [];
+  const counted = fields.map(([field, count]) => `${field} ${formatCount(count)}`).join(', ');
+  return [`kept, but outside of the limits of requests, for an edit to mend: ${counted}`];
+};
+
 const describeTrial = ({ report, badLines }: Trial): string =>
   [
     `${formatCounted(report.linesDone, 'line')}, to add: ${describeAdded(report)}`,
     ...(report.skipped > 0 ? [`already there: ${formatCount(report.skipped)}`] : []),
+    ...describeToMend(report),
     `bad lines: ${formatCount(badLines.length)}`,
     ...describeBadLines(badLines),
     report.interrupted ? 'Interrupted. Nothing was written.' : 'Nothing was written.',
@@ -110,6 +118,7 @@ const describeReport = (report: ImportReport, isResumable: boolean): string => {
     ...(report.resumedAfter > 0 ? [`resumed after line ${formatCount(report.resumedAfter)}`] : []),
     `added: ${describeAdded(report)}`,
     ...(report.skipped > 0 ? [`already there: ${formatCount(report.skipped)}`] : []),
+    ...describeToMend(report),
     ...(report.rejected > 0 ? [`rejected: ${formatCount(report.rejected)}, see ${report.rejectedFile}`] : []),
     ...(report.interrupted ? [`interrupted: ${advice}`] : []),
   ];

@@ -17,20 +17,21 @@ import { listedTypes } from '../catalogue/shared/index-rows.ts';
 import {
   type AnyRecord,
   count,
+  createAddress,
+  createAnyTags,
   createChoice,
   createInteger,
   createJson,
+  createLine,
   createList,
   createName,
   createNested,
   createObjectSchema,
   createPattern,
-  createTags,
   createText,
   flag,
   flags,
   hash,
-  httpsUrl,
   id,
   makeOptional,
   permissions,
@@ -53,10 +54,29 @@ import { created, defineKind, getCreation } from './spec.ts';
 
 const isListed = (type: unknown): boolean => listedTypes.includes(String(type));
 
+/**
+ * The bounds of storage: what an import takes of the texts that requests hold to narrower limits
+ * (engine/rules/listings.ts).
+ */
+export const bounds = {
+  name: 128,
+  line: 128,
+  short: 1_024,
+  long: 65_536,
+  address: 2_048,
+  tags: 25,
+  tag: 64,
+  links: 50,
+};
+const short = makeOptional(createText(0, bounds.short));
+const long = makeOptional(createText(0, bounds.long));
+const invite = makeOptional(createAddress(bounds.address));
+const tags = makeOptional(createAnyTags(bounds.tags, bounds.tag));
+
 const personFields = {
-  username: createName(1, 64),
-  display_name: makeOptional(createName(0, 64), ({ username }: AnyRecord) => username),
-  avatar: makeOptional(createText(0, 512)),
+  username: createLine(bounds.name),
+  display_name: makeOptional(createLine(bounds.name), ({ username }: AnyRecord) => username),
+  avatar: makeOptional(createAddress(bounds.address)),
   flags: makeOptional(flags),
   extra_data: makeOptional(createJson(Type.Record(Type.String(), Type.Unknown()), { empty: {} })),
   status: makeOptional(createChoice(presenceStatuses), 'offline'),
@@ -90,9 +110,9 @@ const premium = {
   start_premium_period: makeOptional(time),
   premium_period_length: makeOptional(putInColumn('premium_period_hours', createInteger(0, 1_000_000))),
 };
-const link = createObjectSchema({ name: createName(1, 64), value: httpsUrl });
+const link = createObjectSchema({ name: createLine(bounds.name), value: createAddress(bounds.address) });
 const listing = {
-  extra_links: makeOptional(createJson(Type.Array(link, { maxItems: 20 }), { empty: [] })),
+  extra_links: makeOptional(createJson(Type.Array(link, { maxItems: bounds.links }), { empty: [] })),
   nsfw: makeOptional(flag),
   vote_banned: makeOptional(flag),
   itag: makeOptional(uuid, () => uuidv7()),
@@ -141,9 +161,9 @@ const team = defineKind('team', {
   listing: 'named',
   fields: {
     id,
-    name: createName(3, 32),
-    short: makeOptional(createText(0, 150)),
-    tags: makeOptional(createTags(0)),
+    name: createLine(bounds.name),
+    short,
+    tags,
     service,
     ...listing,
     members: createNested(Type.Array(createObjectSchema(memberFields), { minItems: 1, maxItems: 200 }), {
@@ -174,12 +194,12 @@ const server = defineKind('server', {
     team_owner: putInColumn('team_id', id),
     type: makeOptional(listType, 'pending'),
     state: makeOptional(createChoice(['public', 'private', 'unlisted']), 'public'),
-    name: createName(1, 100),
-    avatar: makeOptional(createText(0, 512)),
-    short: createText(30, 150),
-    long: makeOptional(createText(0, 65_536)),
-    invite: makeOptional(withEmpty(httpsUrl)),
-    tags: makeOptional(createTags(0)),
+    name: createLine(bounds.name),
+    avatar: makeOptional(createAddress(bounds.address)),
+    short,
+    long,
+    invite,
+    tags,
     total_members: makeOptional(count),
     online_members: makeOptional(count),
     ...premium,
@@ -203,12 +223,12 @@ const bot = defineKind('bot', {
     team_owner: makeOptional(putInColumn('team_id', id)),
     user: makeOptional(createNested(createObjectSchema(personFields))),
     type: makeOptional(listType, 'pending'),
-    library: createText(1, 50),
-    prefix: createText(1, 10),
-    short: createText(30, 150),
-    long: createText(500, 65_536),
-    invite: httpsUrl,
-    tags: createTags(1),
+    library: makeOptional(createLine(bounds.line)),
+    prefix: makeOptional(createLine(bounds.line)),
+    short,
+    long,
+    invite,
+    tags,
     captcha_opt_out: makeOptional(flag),
     ...premium,
     approval_note: makeOptional(createText(0, 4096)),
@@ -244,9 +264,9 @@ const pack = defineKind('pack', {
   fields: {
     url: createPattern(/^[a-z0-9-]{3,20}$/, 'must be 3 to 20 characters of a-z, 0-9 and "-"'),
     owner: putInColumn('owner_id', id),
-    name: createName(3, 20),
-    short: createText(10, 100),
-    tags: createTags(1),
+    name: createLine(bounds.name),
+    short,
+    tags,
     bot_ids: makeOptional(createList(platformId, 10)),
     server_ids: makeOptional(createList(platformId, 10)),
     vote_banned: makeOptional(flag),

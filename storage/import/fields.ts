@@ -140,6 +140,25 @@ export const createText = (min: number, max: number) =>
     empty: '',
   });
 const refused = new RegExp(`[${refusedInNames}]`);
+const isSafeLine = (value: string, max: number): boolean =>
+  codePointsWithin(value, 0, max) && !refused.test(value);
+/** Creates the field of a text in one line that people wrote elsewhere, by other limits than ours. */
+export const createLine = (max: number) =>
+  checked(
+    (value) => isSafeLine(value, max),
+    `must have at most ${max} characters, none a control character, none that changes the direction of text`,
+    { empty: '' },
+  );
+/**
+ * The same for an address. Text that is no address stays, and is shown as text. A browser ignores blanks
+ * around a scheme, and so does `URL`.
+ */
+export const createAddress = (max: number) =>
+  checked(
+    (value) => isSafeLine(value, max) && (!URL.canParse(value) || /^https?:$/.test(new URL(value).protocol)),
+    `must be an address of at most ${max} characters without a scheme other than http and https`,
+    { empty: '' },
+  );
 /** Creates the field of a name, by the same rules as in requests. */
 export const createName = (min: number, max: number) =>
   checked(
@@ -185,9 +204,6 @@ export const hash = createPattern(
     fromCell: (bytes: Buffer) => bytes.toString('hex'),
   },
 );
-const isHttpsUrl = (value: string): boolean =>
-  codePointsWithin(value, 0, 512) && value.startsWith('https://') && URL.canParse(value);
-export const httpsUrl = checked(isHttpsUrl, 'must be an https URL of at most 512 characters');
 export const vanityCode = checked(
   (value) => findVanityCodeFault(foldVanityCode(value)) === null,
   'must be 2 to 32 characters of a-z, 0-9, "-" and "_", not a reserved name and not like an id',
@@ -248,6 +264,11 @@ export const createNested = <Schema extends TSchema>(schema: Schema, more: Parti
   field(schema, 'text', { empty: undefined, table: null, ...more });
 
 export const createTags = (minItems: number) => createList(createName(3, 30), 5, { minItems });
+/** Tags that people wrote elsewhere. Empty and repeated ones are dropped. */
+export const createAnyTags = (max: number, charactersMax: number) => ({
+  ...createList(createLine(charactersMax), max, { uniqueItems: false }),
+  toCell: (tags: readonly string[]) => formatTexts([...new Set(tags)].filter((tag) => tag !== '')),
+});
 export const names = createList(createText(1, 128), 200);
 export const flags = createList(createText(1, 64), 100, { uniqueItems: false });
 export const permissions = field(

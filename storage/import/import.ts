@@ -46,6 +46,8 @@ export const createReport = (resumedAfter: number) => ({
   added: createZeroCounts(),
   /** Records whose id or key was already in the store. */
   skipped: 0,
+  /** Fields of the added listings that an edit will have to mend, as `bot.short`, with their numbers. */
+  toMend: {} as Record<string, number>,
   rejected: 0,
   /** `''` when nothing was rejected. */
   rejectedFile: '',
@@ -235,12 +237,18 @@ const runBatch = async (run: Run, batch: LineBatch): Promise<void> => {
     });
     for (const kind of kindNames) report.added[kind] += done.written.added[kind];
     report.skipped += done.written.skipped;
+    addCounts(report.toMend, done.written.toMend);
     report.rejected += done.rejected;
     if (done.rejected > 0 && run.rejects) report.rejectedFile = run.rejects.path;
     report.linesDone = batch.lastLine;
   } catch (error) {
     throw error instanceof ImportStopped ? error : toStorageError('import', error);
   }
+};
+
+/** Adds numbers to those of the same names. */
+export const addCounts = (sums: Record<string, number>, counts: Readonly<Record<string, number>>): void => {
+  for (const [name, count] of Object.entries(counts)) sums[name] = (sums[name] ?? 0) + count;
 };
 
 /** Lists the times of votes: the partition of a month is created outside of the transaction that fills it. */

@@ -9,6 +9,7 @@
  * Writes SQL only; the engine reads an entity on first use.
  */
 import { computeShard, type EntityKind, toAddress } from '../../engine/ids.ts';
+import { findUnfitFields } from '../../engine/rules/listings.ts';
 import { buildRows, escapeText, type Transaction } from '../sql/client.ts';
 import { toStorageError } from '../sql/errors.ts';
 import { memberFields, totalsFields } from './directory.ts';
@@ -35,6 +36,7 @@ export interface Written {
   readonly added: Counts;
   /** Records whose id or key was already in the store. */
   skipped: number;
+  readonly toMend: Record<string, number>;
   readonly faults: Fault[];
 }
 
@@ -49,7 +51,7 @@ export const writeBatch = async (
   records: readonly NumberedRecord[],
   context: WriteContext,
 ): Promise<Written> => {
-  const written: Written = { added: createZeroCounts(), skipped: 0, faults: [] };
+  const written: Written = { added: createZeroCounts(), skipped: 0, toMend: {}, faults: [] };
   if (!context.isTrial) await lockVoteTargets(sql, records);
   const open: (readonly NumberedRecord[])[] = records.length > 0 ? [records] : [];
   for (let part = open.pop(); part; part = open.pop()) {
@@ -94,6 +96,12 @@ const tryPart = async (sql: Transaction, { part, context, written }: Part): Prom
       written.skipped += plan.entries[kind].length - added[kind];
     }
     written.skipped += plan.skipped;
+    for (const { kind, record } of listListings(plan)) {
+      for (const field of findUnfitFields(kind, record)) {
+        const name = `${kind}.${field}`;
+        written.toMend[name] = (written.toMend[name] ?? 0) + 1;
+      }
+    }
     written.faults.push(...plan.faults);
     return null;
   } catch (error) {

@@ -115,6 +115,10 @@ export const toVisitCount = (visit: PageVisit): VisitCount => {
   return { what: 'click', address: visit.clientAddress, agent: visit.headers.userAgent };
 };
 
+/** Without an invite there is none to follow, so nothing counts. */
+export const skipMissingInvite = (count: VisitCount, { invite }: { readonly invite: string }): VisitCount =>
+  count.what === 'invite' && invite.trim() === '' ? noCount : count;
+
 /** Counts a visit of an entity that has been read. */
 export const countVisit = (app: App, view: EntityView, { what, address, agent }: VisitCount): void => {
   if (what === 'click') {
@@ -148,7 +152,7 @@ const showCountedBot = (
   });
 
 const showBotProfile = (app: App, options: ShowBotOptions, profile: BotProfile) => {
-  const counted = { count: options.count, profile };
+  const counted = { count: skipMissingInvite(options.count, profile), profile };
   const long = options.long ? JSON.stringify(profile.long) : '';
   return thenMaybe(
     profile.team_id === null ? '' : renderTeam(app, profile.team_id, options.targets),

@@ -80,12 +80,12 @@ export const Bot = describeObject(
     long: Type.Optional(
       buildText(
         'Keeps watch over your server. …',
-        'Long description, 500 to 65,536 characters. Only with `include=long`.',
+        'Long description, new ones: 500 to 65,536 characters. Only with `include=long`.',
       ),
     ),
     nsfw,
     owner: toNullable(User, 'The user who owns it; `null` when a team does: see `team_owner`.'),
-    prefix: buildText('!', 'What its commands begin with, 1 to 10 characters.'),
+    prefix: buildText('!', 'What its commands begin with, new ones: 1 to 10 characters.'),
     premium: buildFlag('Whether it has premium now: users then wait 4 hours between votes.'),
     premium_period_length: buildCount(
       720,

@@ -50,6 +50,10 @@ export type BotRefusal =
   | { readonly kind: 'unknown_bot' | 'unknown_team' }
   | { readonly kind: 'permission_missing'; readonly permission: Permission };
 export type BotOutcome = { readonly kind: 'done' } | BotRefusal;
+/** What the listing has after an edit. */
+export type BotEdit =
+  | { readonly kind: 'done'; readonly listing: Readonly<Record<string, unknown>> }
+  | BotRefusal;
 export type BotCreation = BotOutcome | { readonly kind: 'bot_taken' | 'client_taken' };
 /** `stayed`: the team already owns the bot. */
 export type BotTransfer = { readonly kind: 'moved' } | { readonly kind: 'stayed' } | BotRefusal;
@@ -166,21 +170,21 @@ const editBot = async (
   transaction: Transaction,
   { botId, actor }: BotRequest,
   change: BotChange,
-): Promise<BotOutcome> => {
+): Promise<BotEdit> => {
   const bot = await lockBot(transaction, botId);
   if (bot === null) return { kind: 'unknown_bot' };
   const permission = findMissingPermission(bot, actor, 'edit_bots');
   if (permission !== null) return createRefusal(permission);
   const links = change.extraLinks === null ? null : JSON.stringify(change.extraLinks);
-  await transaction`
+  const [listing = {}] = await transaction`
     update bots set captcha_opt_out = coalesce(${change.captchaOptOut}, captcha_opt_out),
       extra_links = coalesce(${links}::text::jsonb, extra_links), invite = coalesce(${change.invite}, invite),
       library = coalesce(${change.library}, library), long = coalesce(${change.long}, long),
       nsfw = coalesce(${change.nsfw}, nsfw), prefix = coalesce(${change.prefix}, prefix),
       short = coalesce(${change.short}, short),
       tags = coalesce(${change.tags as string[] | null}::text[], tags), updated_at = now()
-    where bot_id = ${botId}`;
-  return { kind: 'done' };
+    where bot_id = ${botId} returning invite, library, long, prefix, short, tags, extra_links`;
+  return { kind: 'done', listing };
 };
 
 /** Deletes a bot in the caller's transaction. Resolves to whether the bot existed. */

@@ -358,4 +358,34 @@ test('PUT /bots and PATCH /bots/:id/settings hint at a text that is cut on its p
   );
 });
 
+test('PATCH judges what it brings, and hints at what an import brought until it is mended', async () => {
+  const body = bodyOf();
+  await put(body);
+  const links = '[{"name":"a","value":"http://a.example"}]';
+  await world.sql`update bots set short = 'Music', long = '', invite = 'http://a.example', library = '',
+    tags = '{dj}', prefix = ${'!'.repeat(40)}, extra_links = ${links}::text::jsonb
+    where bot_id = ${body.bot_id}`;
+  const edit = (fields: object) =>
+    world.ask('PATCH', `/bots/${body.bot_id}/settings`, { token: robin, body: fields });
+  const replies = [
+    await edit({ nsfw: false }),
+    await edit({ short: 'Music' }),
+    await edit({ short: body.short, invite: body.invite, extra_links: [], library: 'any' }),
+    await edit({ long: body.long, prefix: '!', tags: body.tags }),
+  ];
+
+  assert.equal(
+    replies.map(({ status, headers }) => [status, headers.get('x-listing-hints')]),
+    [
+      [
+        204,
+        'extra_links_unfit, invite_unfit, library_unfit, long_unfit, prefix_unfit, short_unfit, tags_unfit',
+      ],
+      [400, null],
+      [204, 'long_unfit, prefix_unfit, tags_unfit'],
+      [204, null],
+    ],
+  );
+});
+
 test.run();

@@ -209,6 +209,29 @@ test('an invite counts and leads on; what has none is 404', async () => {
   for (const path of ['/@night-owls/invite', '/@nothing/invite']) assert.is((await visit(path)).status, 404);
 });
 
+test('an invite that is no https address is text; none counts nothing', async () => {
+  const setInvite = async (invite: string): Promise<string> => {
+    await world.sql`update bots set invite = ${invite} where bot_id = 'bot1'`;
+    world.catalogue.bots.drop('bot1');
+    return (await visit('/@lighthouse')).text;
+  };
+  const count = async (): Promise<number> => (await world.ask('GET', '/bots/bot1')).json.invite_clicks;
+  const [{ invite = '' } = {}] = await world.sql<{ invite: string }[]>`
+    select invite from bots where bot_id = 'bot1'`;
+  const before = await count();
+  const plain = await setInvite('http://chat.example/<add>');
+  const none = await setInvite(' ');
+  await world.ask('GET', '/bots/bot1?target=invite');
+  const linked = await setInvite(invite);
+  await world.ask('GET', '/bots/bot1?target=invite');
+  await until('the invite', async () => (await count()) > before);
+
+  assert.match(plain, /<code dir="auto">http:\/\/chat\.example\/&lt;add&gt;<\/code>/);
+  for (const page of [plain, none]) assert.not.match(page, /Add to a server|href="http:/);
+  assert.match(linked, /Add to a server/);
+  assert.is(await count(), before + 1);
+});
+
 test('an invite is found by the itag, too, as at /@{code}', async () => {
   const { vanity_ref: itag } = (await world.ask('GET', '/bots/bot1')).json;
   const other = '018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10';

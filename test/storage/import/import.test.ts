@@ -139,7 +139,7 @@ test('a record may refer only to records before it', async () => {
 });
 
 test('a bad line stops the import before anything of its batch is written', async () => {
-  const lines = linesOf(user(1), user(2), user(3), bot(5, { short: '' }), user(4));
+  const lines = linesOf(user(1), user(2), user(3), bot(5, { short: 1 }), user(4));
 
   const stopped = await catchStop(importLines(store.sql, lines, { batchLines: 2 }));
 
@@ -269,13 +269,7 @@ test('a vote of a former listing belongs to no current listing', async () => {
 
 test('with skipBad bad lines go to a file and the others are imported', async () => {
   const path = join(store.folder, 'skip.jsonl');
-  const lines = [
-    ...linesOf(user(1)),
-    '',
-    '# a comment',
-    'nonsense',
-    ...linesOf(bot(5), bot(6, { tags: [] })),
-  ];
+  const lines = [...linesOf(user(1)), '', '# a comment', 'nonsense', ...linesOf(bot(5), bot(6, { tags: 1 }))];
   writeFileSync(path, lines.join('\n'));
 
   const report = await importFile(store.sql, path, { skipBad: true });
@@ -316,7 +310,7 @@ test('an interrupted import continues where it stopped, a complete one starts ag
   const stop = new AbortController();
   const records = [
     user(1),
-    ...Array.from({ length: 29 }, (_, n) => bot(n + 10, n % 5 === 4 ? { tags: [] } : {})),
+    ...Array.from({ length: 29 }, (_, n) => bot(n + 10, n % 5 === 4 ? { tags: 1 } : {})),
   ];
   writeFileSync(path, linesOf(...records).join('\n'));
   const options = { batchLines: 4, skipBad: true, now };
@@ -337,7 +331,7 @@ test('an interrupted import continues where it stopped, a complete one starts ag
 
 test('rejected lines beyond the committed progress are found again, not twice', async () => {
   const path = join(store.folder, 'rejects.jsonl');
-  writeFileSync(path, linesOf(user(1), bot(5, { tags: [] }), user(2), bot(6, { tags: [] })).join('\n'));
+  writeFileSync(path, linesOf(user(1), bot(5, { tags: 1 }), user(2), bot(6, { tags: 1 })).join('\n'));
   const stop = new AbortController();
   const options = { batchLines: 2, skipBad: true };
   await importFile(store.sql, path, { ...options, signal: stop.signal, onProgress: () => stop.abort() });

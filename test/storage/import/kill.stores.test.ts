@@ -31,7 +31,7 @@ const records = [
     bot(n + 1_000, {
       itag: uuid('a', n),
       vanity_ref: uuid('b', n),
-      ...(n % 50 === 7 ? { tags: [] } : {}),
+      ...(n % 50 === 7 ? { tags: 1 } : {}),
     }),
   ),
   ...Array.from({ length: 300 }, (_, n) => vote(1_000 + n, 1 + (n % 90), { vote_num: n % 3 })),
