@@ -8,7 +8,7 @@
  */
 import type { EntityKind } from '../../engine/ids.ts';
 import { buildPageHeaders, escapeMarkup, removeControls } from '../response/document.ts';
-import { createCards, loadRenderer } from './cards/cards.ts';
+import { createCards, openDrawThread } from './cards/cards.ts';
 import { deriveAccents } from './colors.ts';
 
 /** The settings of the site. */
@@ -55,9 +55,9 @@ const buildPolicy = (pictures: readonly string[]): string =>
 
 /** The cards, with that of the site itself; `null` without the add-on that draws them. */
 const openSiteCards = (look: { readonly siteName: string; readonly accent: string }) => {
-  const renderer = loadRenderer();
-  if (renderer === null) return null;
-  const cards = createCards(renderer, look);
+  const draw = openDrawThread();
+  if (draw === null) return null;
+  const cards = createCards(draw, look);
   const ownCard = { kind: '', name: look.siteName, short: siteDescription };
   return { ...cards, own: cards.findEdition(ownCard), showOwn: () => cards.show(ownCard) };
 };

@@ -14,9 +14,12 @@ export interface Card {
 export interface CardStyle {
   readonly siteName: string;
   readonly accent: string;
-  readonly font: string;
   readonly characters: ReadonlySet<number>;
 }
+
+/** The shipped font, and its name in it. */
+export const fontFile = new URL('./open-sans-semibold.ttf', import.meta.url);
+export const fontFamily = 'Open Sans SemiBold';
 
 export const cardSize = { width: 1_200, height: 630 } as const;
 const lineWidth = 1_040;
@@ -70,7 +73,7 @@ export const renderCard = (card: Card, style: CardStyle): string => {
   const foot = [card.kind, keepDrawable(style.siteName, style)].filter((part) => part !== '').join(' · ');
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`,
-    ` font-family="${style.font}">`,
+    ` font-family="${fontFamily}">`,
     `<rect width="${width}" height="${height}" fill="#14171c"/>`,
     `<rect width="${width}" height="12" fill="${style.accent}"/>`,
     `<rect x="80" y="80" width="144" height="144" rx="32" fill="${style.accent}"/>`,
