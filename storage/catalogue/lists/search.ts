@@ -17,6 +17,7 @@ import { asStorage } from '../../sql/errors.ts';
 import { hasRow, readFlag } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import type { IndexRow } from '../shared/index-rows.ts';
+import { foldWord } from './fold.ts';
 
 export type SearchSort = 'votes' | 'clicks' | 'growth' | 'new' | 'name';
 
@@ -82,10 +83,7 @@ const toPattern = (word: string): string => {
   return `%${isStart ? ' ' : ''}${escapePattern(word)}%`;
 };
 
-/** Converts a word in lower case to what `fold_case` of the schema makes of it, letter by letter. */
-const foldByLetter = (word: string): string => word.replace(/i\u0307|ı/g, 'i').replaceAll('ς', 'σ');
-
-const buildWord = (sql: Sql, word: string): Fragment => sql`words like ${toPattern(foldByLetter(word))}`;
+const buildWord = (sql: Sql, word: string): Fragment => sql`words like ${toPattern(foldWord(word))}`;
 
 /** Builds a condition for each word: Postgres uses no index of trigrams for `like all (array)`. */
 const buildConditions = (sql: Sql, { words, tags }: SearchRequest): Fragment => {

@@ -1245,16 +1245,44 @@ create table search_entries (
   kind text not null,
   -- The name in lower case, by which a search sorts.
   name text not null,
-  -- Names, short text and tags in lower case, each word after a blank.
+  -- Names, short text and tags as `fold_words` makes them, each word after a blank.
   words text not null,
   tags text[] not null,
   created_at timestamptz not null
 );
 
+-- What a search compares: compatible forms of a letter are one, marks above and below Latin, Greek and Cyrillic letters
+-- are left out, ß is ss. The search folds its words the same (storage/catalogue/lists/fold.ts).
+create function fold_words(given text) returns text language plpgsql immutable strict parallel safe as $$
+begin
+  if octet_length(given) = length(given) then
+    return lower(given collate "C");
+  end if;
+  return replace(fold_case(normalize(regexp_replace(normalize(given, NFKD),
+    '([A-Za-z\u00C6-\u02AF\u0370-\u052F\u1C80-\u1C8F\u1D00-\u1DBF\u1E00-\u1FFF\u2C60-\u2C7F\uA640-\uA69F\uA720-\uA7FF])'
+    '[\u0300-\u036F]+', '\1', 'g'), NFC)), 'ß', 'ss');
+end $$;
+
+-- Each sign of a script without blanks together with the next one, as words: so a word of one or two signs is found
+-- wherever it stands.
+create function list_signs(folded text) returns text language plpgsql immutable strict parallel safe as $$
+declare
+  signs constant text := '^[\u0E00-\u0FFF\u1000-\u109F\u1780-\u17FF\u2E80-\u2FDF\u3005-\u312F\u31F0-\u31FF\u3400-\u4DBF'
+    '\u4E00-\u9FFF\uF900-\uFAFF\U00020000-\U0003FFFF]';
+begin
+  if folded !~ substr(signs, 2) then
+    return '';
+  end if;
+  return (select coalesce(string_agg(' ' || sign || case when next ~ signs then next else '' end, '' order by place), '')
+    from (select sign, place, lead(sign) over (order by place) as next
+      from unnest(string_to_array(folded, null)) with ordinality as given (sign, place)) as paired
+    where sign ~ signs);
+end $$;
+
 -- The row of a listing, none where it is not listed.
 create function describe_search(wanted bigint) returns setof search_entries language sql stable as $$
   select listed.incarnation, kind, fold_case(left(name, 100)) collate "C",
-    fold_case(' ' || concat_ws(' ', name, username, short, array_to_string(tags, ' '))), tags, created_at
+    folded || list_signs(folded), tags, created_at
   from (
     select incarnation, 'bot' as kind, coalesce(users.display_name, bot_id) as name, users.username, short, tags,
       bots.created_at
@@ -1267,7 +1295,8 @@ create function describe_search(wanted bigint) returns setof search_entries lang
     select incarnation, 'team', name, null, short, tags, created_at from teams where incarnation = wanted
     union all
     select incarnation, 'pack', name, null, short, tags, created_at from packs where incarnation = wanted
-  ) as listed
+  ) as listed cross join lateral fold_words(
+    ' ' || concat_ws(' ', name, username, short, array_to_string(tags, ' '))) as folded
 $$;
 
 create function note_search(wanted bigint) returns void language plpgsql as $$

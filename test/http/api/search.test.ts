@@ -5,6 +5,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { escapeTag } from '../../../http/api/search.ts';
+import { foldWord } from '../../../storage/catalogue/lists/fold.ts';
 import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { codeOf, openWorld } from './world.ts';
@@ -61,6 +62,44 @@ test('GET /search → 200: letters with two lower-case forms', async () => {
       assert.equal(await search(`q=${encodeURIComponent(word)}`), ['bot2'], `${word} in ${name}`);
   }
   await rename('Маяк и море');
+});
+
+test('GET /search → 200: marks, composed and compatible forms, and words of one or two signs', async () => {
+  const rename = (name: string) => sql`update users set display_name = ${name} where id = 'bot2'`;
+  for (const [name, found, others] of [
+    ['Pokémon Café', ['Pokemon', 'POKE\u0301MON', 'cafe', 'Ｃａｆé'], ['pokamon']],
+    ['Poke\u0301mon', ['pokémon', 'pokemon'], []],
+    ['日本音楽ボット', ['音楽', '楽', 'ト', '日本', '音楽ボ', 'ボット'], ['音本', '楽音', '日楽']],
+    ['がぎ ﾎﾞｯﾄ', ['が', 'か\u3099', 'ボット'], ['か', 'ホ']],
+    ['हिन्दी', ['हिन्दी'], ['हन्द']],
+    ['한국어 봇', ['한국어', '한국어'.normalize('NFD')], ['한국아']],
+    ['Straße ﬁne', ['STRASSE', 'straße', 'fine'], []],
+    ['Άλφα Ёлка', ['αλφα', 'ΆΛΦΑ', 'елка', 'ЁЛКА'], []],
+    ['50％＿off', ['50%_', '５０％＿'], ['5%0', '＼']],
+  ] as const) {
+    await rename(name);
+    for (const word of found)
+      assert.equal(await search(`q=${encodeURIComponent(word)}`), ['bot2'], `${word} in ${name}`);
+    for (const word of others)
+      assert.equal(
+        (await search(`q=${encodeURIComponent(word)}`)).filter((id) => id === 'bot2'),
+        [],
+        `${word} in ${name}`,
+      );
+  }
+  await rename('Маяк и море');
+});
+
+test('the search folds its words as the schema folds what is searched, letter by letter', async () => {
+  const folds = await sql<{ letter: string; folded: string }[]>`
+    select chr(code) as letter, fold_words('é' || chr(code) || chr(769)) as folded
+    from generate_series(1, 131071) as code
+    where code not between 55296 and 57343 and unicode_assigned(chr(code))`;
+  const wrong = folds.filter(({ letter, folded }) => folded !== foldWord(`é${letter}\u0301`));
+  assert.equal(
+    wrong.map(({ letter }) => letter.codePointAt(0)?.toString(16)),
+    [],
+  );
 });
 
 test('GET /search → 200: kinds, tags and orders', async () => {
