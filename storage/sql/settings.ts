@@ -121,13 +121,20 @@ const isOfTypes = ({ tagged, executed, strings }: Statement): boolean =>
  */
 const replace = (statement: Statement): void => {
   const { resolve, handler } = statement;
-  statement.strings = [firstStatement];
-  statement.simple();
-  statement.resolve = (rows) => resolve(rows.at(-1) as unknown[]);
-  statement.reject = (error) => {
-    if ((error as { severity?: string } | null)?.severity !== 'ERROR') return;
+  const endConnection = (): void => {
     const end = new statement.constructor(['select pg_terminate_backend(pg_backend_pid())'], [], handler);
     end.simple().catch(() => undefined);
+  };
+  statement.strings = [firstStatement];
+  statement.simple();
+  statement.resolve = (results) => {
+    // Fewer results than statements: the connection was lost in between.
+    const types = results.at(-1);
+    if (Array.isArray(types)) resolve(types);
+    else endConnection();
+  };
+  statement.reject = (error) => {
+    if ((error as { severity?: string } | null)?.severity === 'ERROR') endConnection();
   };
 };
 
