@@ -40,7 +40,7 @@ for (const [title, command, expected, isTouched] of [
     /^The working directory is gone/m,
     false,
   ],
-  ['memory', `ulimit -v ${gibibytes(16)}; exec ${withoutCheck}`, /It got no memory\. Nothing is lost/, true],
+  ['memory', `ulimit -v ${gibibytes(12)}; exec ${withoutCheck}`, /It got no memory\. Nothing is lost/, true],
 ] as const) {
   test(`${title}: the cause is named, and nothing called lost`, async () => {
     const dataDir = join(folder, title);
