@@ -63,7 +63,7 @@ export const createFacade = (options: FacadeOptions): Facade => {
   const proxies = parseTrustedProxies(options.trustedProxies);
   const addresses = createAddressReader(proxies);
   const site = createSite(options.site);
-  noteCards(site, options.app.counts);
+  noteCards(site, options.app);
   const matcher = compileRoutes([
     ...addSite(options.routes, site),
     ...buildDocsRoutes(options.routes, options.findDemo),

@@ -56,8 +56,8 @@ const missing =
 /** Notes that the add-on is missing, until the next start. */
 export const noteCards = (
   { cards, settings }: Pick<Site, 'cards' | 'settings'>,
-  { notes }: Pick<NodeCounts, 'notes'>,
-) => {
+  app: { readonly counts: Pick<NodeCounts, 'notes'> },
+): void => {
   if (cards === null && settings.sitePages === 'on')
-    notes.meet('cards_off', '', { text: missing, holdMs: Infinity });
+    app.counts.notes.meet('cards_off', '', { text: missing, holdMs: Infinity });
 };

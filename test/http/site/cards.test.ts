@@ -131,9 +131,9 @@ test('an edition is drawn once, one is drawn at a time, and a full queue refuses
 test('without the add-on there is a note, and with it there is none', () => {
   const { notes } = createCounts(() => 0);
   const settings = { ...plainSettings };
-  noteCards({ cards: null, settings: { ...settings, sitePages: 'off' } }, { notes });
+  noteCards({ cards: null, settings: { ...settings, sitePages: 'off' } }, { counts: { notes } });
   assertNoNote('cards_off', notes.list());
-  noteCards({ cards: null, settings }, { notes });
+  noteCards({ cards: null, settings }, { counts: { notes } });
   assertNote('cards_off', notes.list());
 });
 
