@@ -111,6 +111,7 @@ export const platform: Readonly<Record<string, Read | string>> = {
 export const normalised: readonly string[] = [
   'engine/rules/vanity.ts',
   'http/site/cards/draw.ts',
+  'storage/catalogue/lists/fold.ts',
   'storage/catalogue/operator/look-alikes.ts',
 ];
 
