@@ -81,7 +81,8 @@ class Requests(unittest.TestCase):
         heard = []
         directory = Client(url, tokens["robin"], on_hints=lambda *given: heard.append(given))
         for long in ["[a](b) " * 100, "[a][" * 9_000]:
-            directory.request("PATCH", "/bots/bot6/settings", body={"long": long})
+            body = {"long": long, "short": "A short text of a usual length, for a bot."}
+            directory.request("PATCH", "/bots/bot6/settings", body=body)
 
         self.assertEqual(heard, [(["long_cut"], "/bots/bot6/settings")])
 
