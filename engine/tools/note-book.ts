@@ -28,7 +28,7 @@ export const createNoteBook = (nowMs: () => number) => {
   const isHeld = ({ lastMs, holdMs }: Entry): boolean => nowMs() - lastMs < holdMs;
   const listHeld = (): readonly Entry[] => [...entries.values()].filter(isHeld);
   return {
-    /** Records that work met the cause, of which the name has one for each key. */
+    /** Records that work met the cause, one for each key; the name has the cause. */
     meet: (
       name: NoteName,
       key: string,

@@ -98,7 +98,7 @@ const requireOwn = (request: OldRequest): Caller => {
 
 /**
  * The number of shards that a post of one leaves out, as the bot's other posts tell it. `undefined` for the
- * first shard of a bot that has told none: it may be the only one.
+ * first shard of a bot that has posted none: it may be the only one.
  */
 const findShardCount = async (app: App, botId: string, shardId: number): Promise<number | undefined> => {
   const { state } = await app.engine.read('bot', botId);

@@ -269,7 +269,7 @@ export const showVoteStatus = async (app: App, vote: Omit<VoteRequest, 'upvote'>
   const { kind, id } = vote;
   let [status, votes] = await readStatusAndVotes(app, vote);
   if (status.waitMs > 0 && votes.length === 0) {
-    // A reset may have been decided that the hot store has not heard of.
+    // SQL may have a reset that has not reached the hot store.
     await app.engine.deliverAdjustments(kind, id);
     [status, votes] = await readStatusAndVotes(app, vote);
   }

@@ -80,7 +80,7 @@ export const connectFirst = (
         end();
         resolve(socket);
       });
-      // It stays for the socket's life: whoever takes the socket begins to listen a moment later.
+      // It stays for the socket's life: its next owner begins to listen a moment later.
       socket.on('error', (error) => {
         if (open.delete(socket)) fail(error);
       });

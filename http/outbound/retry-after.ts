@@ -3,7 +3,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A date of RFC 9110: the usual form, then the two old ones, of which the last names no zone. */
+/** A date of RFC 9110: the usual form, then the two old ones. The last has no zone. */
 const dates = [
   /^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/,
   /^\w{6,9}, \d\d-\w{3}-\d\d \d\d:\d\d:\d\d GMT$/,

@@ -85,6 +85,11 @@ const headBytesMax = 400;
 const countReplyBytes = ({ headers, body }: WireReply): number =>
   headBytesMax + headers.length + countBytes(body);
 
+/** Whether a reply is too large to share a cork. Counts bytes only where the length leaves doubt. */
+const isLargeReply = (reply: WireReply): boolean =>
+  headBytesMax + reply.headers.length + (reply.body?.length ?? 0) * 3 > corkBytesMax &&
+  reply.body !== null &&
+  countReplyBytes(reply) > corkBytesMax;
 const isWhole = ({ stream, push }: WireReply): boolean => stream === undefined && push === undefined;
 
 export const readAddress = (response: HttpResponse): string =>
@@ -286,7 +291,7 @@ export class UwsExchange implements Exchange {
     if (reply.status !== 200) response.writeStatus(statusLines[reply.status] as string);
     // One call writes all header lines: each call costs time, and uWebSockets.js copies the text unchanged.
     const isHead = this.method === 'HEAD';
-    const isLarge = !isHead && reply.body !== null && countReplyBytes(reply) > corkBytesMax;
+    const isLarge = !isHead && isLargeReply(reply);
     const isStream = reply.stream !== undefined && !isHead;
     const line = toConnectionLine(this.headers, reply.close, isStream || isLarge);
     response.writeHeader('X-Request-Id', this.requestId + line + reply.headers);

@@ -205,7 +205,7 @@ export const createEngineMeters = (counts: NodeCounts, observe: Observe): Engine
 
 /** A run that failed is repeated within two minutes, by any node: what none repeats is over. */
 const jobHoldMs = 300_000;
-/** A job that fails once, as while a store starts again, needs nobody. */
+/** A job that fails once, as while a store starts again, needs no operator. */
 const jobDelayMs = 120_000;
 const pushHoldMs = 86_400_000;
 const searchOff =

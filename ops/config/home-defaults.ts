@@ -1,5 +1,5 @@
 /**
- * Defaults that suit a directory only while nobody but this machine reaches it.
+ * Defaults that suit a directory only while no other machine reaches it.
  *
  * Once HOST or PUBLIC_URL says that others do, a note names those that are not set.
  */

@@ -39,7 +39,7 @@ const tokenShape = /^[!-~]{1,4096}$/;
 const overloadMessage = 'Too many proofs of a human are being checked. Nothing was counted; try again.';
 const awayMessage = 'Proofs of a human cannot be checked at the moment. Nothing was counted; try again.';
 
-/** Throws `validation_failed` for a header with bytes above 0x7F: nobody sees those at its ends. */
+/** Throws `validation_failed` for a header with bytes above 0x7F. Those at its ends cannot be seen. */
 export const checkProof = ({ headers }: { readonly headers: { readonly voteProof: string } }): void => {
   if (!ascii.test(headers.voteProof))
     throw createValidationError('header', { 'X-Vote-Proof': 'must be ASCII characters' });

@@ -84,7 +84,7 @@ export const createCards = (
   };
   const toEdition = (svg: string): string => hash('sha1', svg, 'base64url');
   return {
-    /** A text that changes with the picture: for its address, so that nobody shows an old one. */
+    /** A text that changes with the picture: for its address, so that no cache shows an old one. */
     findEdition: (card: Card): string => toEdition(renderCard(card, style)).slice(0, 10),
     /** The picture. Rejects with `overloaded` when too many wait. */
     show: async (card: Card): Promise<Reply> => {
