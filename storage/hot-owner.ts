@@ -10,7 +10,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Queryable, Sql } from './sql/client.ts';
-import { hasRow, readColumn } from './sql/rows.ts';
+import { readColumn } from './sql/rows.ts';
 
 export interface HotOwner {
   readonly kind: 'redis' | 'lmdb';
@@ -47,17 +47,15 @@ type OwnerRow = Pick<HotOwner, 'kind'> & { readonly identity: string };
 const readRow = async (sql: Queryable): Promise<OwnerRow | undefined> =>
   (await sql<OwnerRow[]>`select kind, identity from hot_store for update`)[0];
 
-const wasUsed = (sql: Queryable): Promise<boolean> => hasRow(sql`select from generations limit 1`);
-
 const adoptAdvice =
   'To move a directory to other stores use "rollcall ops move". If the former hot store is lost, "rollcall ' +
   'ops adopt" says what is lost with it and goes on with the one of these settings.';
 
-const describeOther = (kind: HotOwner['kind'], row: OwnerRow | undefined): string => {
+const describeOther = (kind: HotOwner['kind'], row: OwnerRow): string => {
   const here = 'Nothing was changed. The database of DATABASE_URL';
   if (kind === 'redis')
     return `${here} belongs to the embedded hot store of a DATA_DIR, but REDIS_URL is set. ${adoptAdvice}`;
-  if (row?.kind === 'lmdb')
+  if (row.kind === 'lmdb')
     return (
       `${here} belongs to the hot store of another DATA_DIR: this one is new, was replaced, or is another ` +
       `directory's. Set DATA_DIR to its folder. ${adoptAdvice}`
@@ -89,8 +87,7 @@ export const claimDatabase = (sql: Sql, owner: HotOwner): Promise<void> =>
     const row = await readRow(transaction);
     const isOurs = row?.kind === owner.kind && row.identity === owner.readIdentity();
     if (owner.kind === 'redis' && isOurs) return;
-    const isFree = row === undefined && (owner.kind === 'redis' || !(await wasUsed(transaction)));
-    if (!isOurs && !isFree) throw new Error(describeOther(owner.kind, row));
+    if (!isOurs && row !== undefined) throw new Error(describeOther(owner.kind, row));
     if (owner.kind === 'lmdb') await assertNoFleet(transaction);
     await writeOwner(transaction, owner);
   }) as Promise<void>;
@@ -98,8 +95,7 @@ export const claimDatabase = (sql: Sql, owner: HotOwner): Promise<void> =>
 /** Claims it from any other hot store, whose counters are lost. Rejects while nodes use it. */
 export const adoptDatabase = (sql: Sql, owner: HotOwner): Promise<void> =>
   sql.begin(async (transaction) => {
-    const row = await readRow(transaction);
-    if (row !== undefined || (await wasUsed(transaction))) await assertNoFleet(transaction);
+    await assertNoFleet(transaction);
     await writeOwner(transaction, owner);
   }) as Promise<void>;
 

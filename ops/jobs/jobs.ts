@@ -20,7 +20,7 @@ import { resetVotes } from '../../storage/ledger/adjust.ts';
 import { countDeadLetters } from '../../storage/ledger/dead-letters.ts';
 import { purgeOrigins } from '../../storage/ledger/partitions.ts';
 import { createJobRuns } from '../../storage/nodes/job-runs.ts';
-import { buildSearchIndexes, hasSearch } from '../../storage/sql/search-indexes.ts';
+import { buildSearchIndex, hasSearch } from '../../storage/sql/search-index.ts';
 import type { Webhooks } from '../services/webhooks.ts';
 import { createBoardsJobs } from './boards.ts';
 import { hourly, monthly } from './calendar.ts';
@@ -131,12 +131,12 @@ const createLettersJob = ({ catalogue, meters }: Pick<JobsParts, 'catalogue' | '
   run: async () => meters.recordDeadLetters(await countDeadLetters(catalogue.sql)),
 });
 
-/** Builds the search indexes that are missing, also once a lack of rights for them is over. */
+/** Builds the index of the search where it is missing, also once a lack of rights for it is over. */
 const createSearchJob = ({ catalogue, meters }: Pick<JobsParts, 'catalogue' | 'meters'>): NodeJob => ({
-  name: 'search_indexes',
+  name: 'search_index',
   everyMs: searchPauseMs,
   run: async () => {
-    await buildSearchIndexes(catalogue.sql);
+    await buildSearchIndex(catalogue.sql);
     meters.recordSearch(await hasSearch(catalogue.sql));
   },
 });

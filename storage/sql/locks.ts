@@ -1,6 +1,6 @@
 /**
  * Numbers of the advisory locks that all nodes of a database share. Any numbers work if they differ; this
- * file lists them all so that they do. A lock lasts to the end of its transaction; those of `searchIndexes`
+ * file lists them all so that they do. A lock lasts to the end of its transaction; those of `searchIndex`
  * and `session` last to the end of their session.
  */
 
@@ -13,8 +13,8 @@ export const locks = {
   generations: 722_501_003,
   /** Of the transaction that creates a partition; shared by those that must find every vote. */
   partitions: 722_501_004,
-  /** Of the node that creates missing indexes of searches and boards. */
-  searchIndexes: 722_501_005,
+  /** Of the node that builds the missing index of the search. */
+  searchIndex: 722_501_005,
   /** Of the one process that uses the database without Redis. */
   session: 722_501_032,
 } as const;

@@ -3,8 +3,8 @@
  * name, in any letter case.
  *
  * A search looks at the one entity with that id and at most `namesSearchedMax` names with the prefix, through
- * the indexes of storage/sql/search-indexes.ts, so it is fast at any size of the directory. Names compare by
- * their bytes, as those indexes do.
+ * indexes of their folded names, so it is fast at any size of the directory. Names compare by their bytes, as
+ * those indexes do.
  */
 import { foldTargetId } from '../../../engine/ids.ts';
 import type { Fragment, Queryable, Sql } from '../../sql/client.ts';

@@ -1238,7 +1238,7 @@ create table hot_store (
 );
 
 -- What the public search looks at: a row for each listing that is listed. Triggers write it in the transaction of the
--- edit. Large directories are filled, and get their indexes, later and beside their writers (storage/sql/search-indexes.ts).
+-- edit.
 
 create table search_entries (
   incarnation bigint primary key references totals (incarnation) on delete cascade,
@@ -1337,7 +1337,8 @@ create trigger users_searched after update of username, display_name on users fo
 create index search_new on search_entries (kind, created_at desc, incarnation);
 create index search_names on search_entries (kind, name collate "C", incarnation);
 
--- Without the extension, or the right to create it, a node starts and its search says that there is none.
+-- Without the extension, or the right to create it, a node starts and its search says that there is none, until
+-- storage/sql/search-index.ts could build the index.
 do $$
 begin
   create extension if not exists pg_trgm;

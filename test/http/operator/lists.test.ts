@@ -5,7 +5,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { namesSearchedMax } from '../../../storage/catalogue/operator/directory-lists.ts';
 import { countedMax } from '../../../storage/catalogue/operator/pages.ts';
-import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { assertIncludes } from '../../support/assert-includes.ts';
 import { pluck } from '../../support/pluck.ts';
@@ -165,15 +164,6 @@ test('bots show: owner, review, totals and tokens; 404 for an unknown one', asyn
   assert.equal([json.bot_id, json.name, json.owner, json.tokens], ['100', 'Lantern Polls', 'robin', 0]);
   assert.equal([json.votes, json.servers], [0, 0]);
   assert.is((await world.operate('GET', '/bots/999')).status, 404);
-});
-
-test('a missing index is built again, and an invalid one replaced', async () => {
-  assert.is(await buildSearchIndexes(world.sql), 0);
-  await world.sql`drop index users_search`;
-  await world.sql`update pg_index set indisvalid = false where indexrelid = 'packs_search'::regclass`;
-
-  assert.is(await buildSearchIndexes(world.sql), 2);
-  assert.is(await buildSearchIndexes(world.sql), 0);
 });
 
 test.run();

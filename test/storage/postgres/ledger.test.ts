@@ -11,7 +11,7 @@ import { lockTotals } from '../../../storage/ledger/totals.ts';
 import type { Sql, Transaction } from '../../../storage/sql/client.ts';
 import { locks } from '../../../storage/sql/locks.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
-import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
+import { buildSearchIndex } from '../../../storage/sql/search-index.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { until } from '../../support/until.ts';
@@ -68,14 +68,14 @@ test('a reset may take longer than the statement timeout, which is for requests'
   }
 });
 
-test('indexes of the search are built while votes are written', async () => {
+test('the index of the search is built while votes are written', async () => {
   const { sql } = opened;
-  await sql`drop index users_search`;
+  await sql`drop index search_words`;
   // Not in a transaction, whose snapshot the build would wait for.
   const writer = await sql.reserve();
   try {
     await writer`select pg_advisory_lock_shared(${locks.votes})`;
-    assert.is(await buildSearchIndexes(sql), 1);
+    assert.is(await buildSearchIndex(sql), true);
   } finally {
     await writer`select pg_advisory_unlock_all()`;
     writer.release();

@@ -9,7 +9,7 @@ import * as assert from 'uvu/assert';
 import { connectSql, runTransaction, type Sql } from '../../../storage/sql/client.ts';
 import { asStorage } from '../../../storage/sql/errors.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
-import { buildSearchIndexes } from '../../../storage/sql/search-indexes.ts';
+import { buildSearchIndex } from '../../../storage/sql/search-index.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { takeSessionLock } from '../../../storage/sql/session-lock.ts';
 import { openCutProxy } from '../../support/cut-proxy.ts';
@@ -55,12 +55,12 @@ test('after a statement that failed behind its first rows the next one has all r
 test('after such a statement a missing index is built', async () => {
   const { sql, close } = await openServerSql(await server.database('cut_build'), { connectionsMax: 1 });
   await migrate(sql);
-  await sql`drop index users_search`;
+  await sql`drop index search_words`;
   // On the only connection, between finding the missing index and building it.
-  const built = buildSearchIndexes(sql);
+  const built = buildSearchIndex(sql);
   await endOf(sql`select 1 / (1000 - n) from generate_series(1, 2000) as n`);
 
-  assert.is(await built, 1);
+  assert.is(await built, true);
   await close();
 });
 
@@ -112,17 +112,17 @@ for (const [what, forget] of Object.entries({
 test('a connection that is lost while it builds an index ends only the build', async () => {
   const { sql, getLastError, close } = await openServerSql(await server.database('indexed'));
   await migrate(sql);
-  await sql`drop index users_search`;
+  await sql`drop index search_words`;
   const building = sql.begin(async (transaction) => {
-    await transaction`lock table users in row exclusive mode`;
-    const built = reasonOf(buildSearchIndexes(sql));
+    await transaction`lock table search_entries in row exclusive mode`;
+    const built = reasonOf(buildSearchIndex(sql));
     await endSessions(/^create index concurrently/, 1);
     return built;
   });
 
   assert.is(await building, 'unreachable unknown');
   await until('it is back', async () => getLastError() === null);
-  assert.is(await buildSearchIndexes(sql), 1);
+  assert.is(await buildSearchIndex(sql), true);
   await close();
 });
 
