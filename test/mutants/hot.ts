@@ -51,14 +51,6 @@ export const hotMutants: readonly Mutant[] = [
     why: 'a node would keep states that the store has lost (I9)',
   },
   {
-    name: 'a node of another version goes unnoticed',
-    file: 'storage/hot/redis/store.ts',
-    find: `heads.setTrusted(isAlone);`,
-    replace: `heads.setTrusted(true);`,
-    killers: [redisTest],
-    why: 'changes that leave no trace in `moved` would stay invisible (I9)',
-  },
-  {
     name: 'a flush leaves no trace',
     file: 'storage/hot/redis/functions/6-upkeep.lua',
     find: ` receipt[2] * 5))\n  end\n  moves.record(keys, arguments[1])\n`,

@@ -205,7 +205,7 @@ export const unpackDecisions = (array: DecisionsArray): readonly Decision[] => {
   });
 };
 
-/** The origin is the last, if there is one. Versions from before it ignore it. */
+/** The origin is the last, if there is one. */
 export type OutboxArray = readonly [
   ...[EntityAddress, Incarnation, user: string, upvote: boolean, atMs: number, voteNumber: number],
   origin?: string,

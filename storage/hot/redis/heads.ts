@@ -2,8 +2,8 @@
  * Reads the heads of shards (version, chain hash, backlog size), and what changed since a known version.
  * Where nothing changed, the heads cost two commands.
  *
- * On one server every function that changes something sets one key (`moved`) to a value that never comes
- * again, also not after Redis has lost its newest writes. A reader names the value that it knows; while that
+ * On one server every function that changes something, of every version of the library, sets one key (`moved`)
+ * to a value that never comes again, also not after Redis has lost its newest writes. A reader names the value that it knows; while that
  * is still the current one, Redis answers without reading any shard. A Cluster has no key that belongs to all
  * shards: then every head is read.
  */
@@ -86,7 +86,6 @@ export const readHeads = async (link: Link, tags: readonly Tag[]): Promise<reado
 export const createHeadsReader = (link: Link) => {
   /** All heads, as they were when `moved` had this value. */
   let known: { readonly moved: string; readonly heads: readonly ShardHead[] } | null = null;
-  let trusted = false;
   const readAll = async (): Promise<readonly ShardHead[]> => {
     const before = known;
     const cursor = createCursor(await link.call('heads', tags, [before?.moved ?? '', ...tags]));
@@ -98,15 +97,10 @@ export const createHeadsReader = (link: Link) => {
   return {
     /** Reads the heads of these shards, in the order given. */
     read: async (shards: readonly Shard[]) => {
-      if (!trusted || !link.isOneServer || shards.length < shardsTotal * allFromShare)
+      if (!link.isOneServer || shards.length < shardsTotal * allFromShare)
         return readHeads(link, toTags(shards));
       const heads = await readAll();
       return shards.map((shard) => heads[shard] as ShardHead);
-    },
-    /** Sets whether every node that writes also sets the key `moved`. Initially false. */
-    setTrusted: (now: boolean) => {
-      trusted = now;
-      known = null;
     },
   };
 };

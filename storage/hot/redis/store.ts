@@ -42,7 +42,7 @@ import { takeSlotText } from './slots.ts';
 import { toTag } from './tags.ts';
 import { createTransfer } from './transfer.ts';
 import { type ByteCursor, createCursor, takeNumber } from './unpack.ts';
-import { clearShard, createMending, type Mended, type Mending, publishShard, sweep } from './upkeep.ts';
+import { clearShard, createMending, type Mended, publishShard, sweep } from './upkeep.ts';
 
 export interface RedisOptions {
   /** `redis://` or `rediss://` URLs: one names a server, several name nodes of one Cluster. */
@@ -281,16 +281,9 @@ const readClocks = (link: Link): Promise<readonly number[]> =>
     }),
   );
 
-const createLibraries = (
-  { heads, link }: RedisState,
-  { version }: Library,
-  { setAlone }: Mending,
-): RedisLibraries => ({
+const createLibraries = ({ link }: RedisState, { version }: Library): RedisLibraries => ({
   version,
   dropOthers: async (keep) => {
-    const isAlone = [...keep].every((used) => used === version);
-    heads.setTrusted(isAlone);
-    setAlone(isAlone);
     for (const primary of link.listPrimaries()) await dropLibraries(primary, new Set([...keep, version]));
   },
 });
@@ -328,7 +321,7 @@ export const openRedisStore = async (options: RedisOptions): Promise<RedisHotSto
     mended: mending.mended,
     listDamage: () => [...mending.listNotes(), ...store.damage.list()],
     transfer: createTransfer(link),
-    libraries: createLibraries(store, library, mending),
+    libraries: createLibraries(store, library),
     memorySettings: () => runOperation(store, 'memory settings', () => readMemorySettings(link)),
     readClocks: () => runOperation(store, 'clocks', () => readClocks(link)),
     toCommitQueue: (shard) => link.toCommitQueue(shard),

@@ -48,11 +48,9 @@ export const createMending = (link: Link) => {
   const cursors = new Map<Shard, string>();
   const lost = new Map<Shard, number>();
   const mended: Mended = { dirty: 0, due: 0, parts: 0, producers: 0, votes: 0 };
-  /** Whether all nodes run this version: now, and since the last step. */
-  let [isAlone, wasAlone] = [false, false];
-  const mendShard = async (shard: Shard, isCounted: boolean): Promise<void> => {
+  const mendShard = async (shard: Shard): Promise<void> => {
     const tag = toTag(shard);
-    const args = [tag, cursors.get(shard) ?? '0', mendStep, isCounted ? '1' : ''];
+    const args = [tag, cursors.get(shard) ?? '0', mendStep];
     const cursor = createCursor(await link.call('mend', [tag], args));
     cursors.set(shard, takeText(cursor));
     lost.set(shard, takeNumber(cursor));
@@ -73,17 +71,9 @@ export const createMending = (link: Link) => {
   return {
     mended,
     listNotes,
-    /** Sets whether all nodes run this version. Initially false. */
-    setAlone: (now: boolean): void => {
-      isAlone = now;
-      wasAlone &&= now;
-    },
     /** Runs one step of each shard. */
     mend: async (): Promise<void> => {
-      const isCounted = wasAlone;
-      wasAlone = isAlone;
-      for (const shard of listAllShards()) await mendShard(shard, isCounted);
+      for (const shard of listAllShards()) await mendShard(shard);
     },
   };
 };
-export type Mending = ReturnType<typeof createMending>;

@@ -54,9 +54,6 @@ const inWorld = async (use: (world: World) => Promise<void>): Promise<void> => {
   try {
     await publishAll(store);
     for (const target of bots) await sendTo(target, [initOf(target)]);
-    // Two steps from here on run with all nodes on this version.
-    await store.libraries.dropOthers(new Set([store.libraries.version]));
-    await store.sweep(Date.now());
     await store.sweep(Date.now());
     await use({
       store,
@@ -146,21 +143,6 @@ test('accepted votes that were deleted before SQL had them are named until someb
     await redis.hdel(key, field);
     await store.sweep(Date.now());
     assertNoNote('redis_keys_lost', store.listDamage());
-  }));
-
-test('another version that does not count the outbox is no loss', () =>
-  inWorld(async ({ store, send, flush }) => {
-    await send(voteBy('1'), voteBy('2'));
-    await store.libraries.dropOthers(new Set([store.libraries.version, '0123456789ab']));
-    await redis.del(keyOf('o'));
-    await store.libraries.dropOthers(new Set([store.libraries.version]));
-    await store.sweep(Date.now());
-    await store.sweep(Date.now());
-    await send(voteBy('3'));
-    await flush();
-    await store.sweep(Date.now());
-
-    assert.is(store.mended.votes, 0);
   }));
 
 test('without the list of changes and the mark of moves readers learn all the same', () =>

@@ -94,7 +94,7 @@ function voting.addToOutbox(work, slot, at, count)
   end
 end
 
--- The field that counts the votes in the outbox, while it is kept (`mend`), and the one that counts those that were
+-- The field that counts the votes in the outbox, from the first `mend` on, and the one that counts those that were
 -- lost there.
 voting.outboxField, voting.lostField = '!o', '!lost'
 

@@ -1,6 +1,5 @@
 -- The list of a shard's newest changes, key letter `c`: one element for each version, oldest first. An element is
--- the chain hash after that version and the addresses that changed; none stand for any. A batch of an earlier
--- library adds no element, and a reader then finds another chain hash where it expects its own.
+-- the chain hash after that version and the addresses that changed; none stand for any.
 
 -- `kept`: elements kept, and twice as many before the list is cut. `namedMax`: a batch of more changes names
 -- none. `addresses`: those of one batch; the table is reused by the next.

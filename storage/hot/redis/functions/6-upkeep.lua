@@ -202,14 +202,9 @@ function moves.mendListing(stem, slot, found)
   end
 end
 
--- Compares the number of votes in the outbox with the one that commits and flushes count. The count begins once all
--- nodes keep it (`isCounted`), and ends while another version of the library may run.
-function moves.mendOutbox(stem, isCounted, found)
+-- Compares the number of votes in the outbox with the one that commits and flushes count, once the count has begun.
+function moves.mendOutbox(stem, found)
   local counted, size = call('HGET', stem .. 'e', voting.outboxField), call('ZCARD', stem .. 'o')
-  if not isCounted then
-    call('HDEL', stem .. 'e', voting.outboxField)
-    return
-  end
   if counted and tonumber(counted) > size then
     found.votes = tonumber(counted) - size
     call('HSET', stem .. 'e', voting.lostField, digits(found.votes + (call('HGET', stem .. 'e', voting.lostField) or 0)))
@@ -221,7 +216,7 @@ end
 
 -- Compares records with what is queued for them: mends what a deleted key left out. One step of a round over a
 -- shard. Answers the next cursor, the votes that were lost without a row in SQL so far, and what was found.
--- Arguments: prefix, shard, cursor, entities, '1' if all nodes run this version.
+-- Arguments: prefix, shard, cursor, entities.
 local function mend(keys, arguments)
   local stem, found, reply = getStem(arguments[1], tonumber(arguments[2])), {}, {}
   for _, name in ipairs(moves.found) do
@@ -239,7 +234,7 @@ local function mend(keys, arguments)
       end
     end
   end
-  moves.mendOutbox(stem, arguments[5] == '1', found)
+  moves.mendOutbox(stem, found)
   for index, name in ipairs(moves.found) do
     reply[index] = found[name]
   end
