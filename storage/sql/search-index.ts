@@ -2,8 +2,8 @@
  * The index of words, without which there is no public search.
  *
  * The schema creates it where the role may create `pg_trgm`. Where it is missing, because the extension came
- * later or a build was interrupted, one node at a time builds it beside the running ones: in a large directory
- * that takes minutes.
+ * later or a build was interrupted, one node at a time builds it beside the running ones: in a large
+ * directory that takes minutes.
  */
 import type { ReservedSql } from 'postgres';
 import type { Queryable, Sql } from './client.ts';

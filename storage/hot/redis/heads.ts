@@ -2,10 +2,10 @@
  * Reads the heads of shards (version, chain hash, backlog size), and what changed since a known version.
  * Where nothing changed, the heads cost two commands.
  *
- * On one server every function that changes something, of every version of the library, sets one key (`moved`)
- * to a value that never comes again, also not after Redis has lost its newest writes. A reader names the value that it knows; while that
- * is still the current one, Redis answers without reading any shard. A Cluster has no key that belongs to all
- * shards: then every head is read.
+ * On one server every function that changes something, in every version of the library, sets one key
+ * (`moved`) to a value that never comes again, also not after Redis has lost its newest writes. A reader
+ * names the value that it knows; while that is still the current one, Redis answers without reading any
+ * shard. A Cluster has no key that belongs to all shards: then every head is read.
  */
 import type { ShardVersion } from '../../../engine/entity/items.ts';
 import { type EntityAddress, type Shard, shardsTotal } from '../../../engine/ids.ts';
