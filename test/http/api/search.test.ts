@@ -271,7 +271,7 @@ test('words and parts of words are looked up in their index', async () => {
   await sql`reset enable_seqscan`;
 });
 
-test('without its index there is no search, until it is built; also where a build was interrupted', async () => {
+test('no index, no search; it is built again, also where a build was interrupted', async () => {
   await sql`drop index search_words`;
   const fresh = await openWorld();
   await fresh.sql`update pg_index set indisvalid = false where indexrelid = 'search_words'::regclass`;
