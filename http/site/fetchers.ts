@@ -49,16 +49,14 @@ const fetchers: readonly (readonly [token: string, of: string])[] = [
   ['MojeekBot/', 'Mojeek'],
 ];
 
-/** What stands before a token: not a slash, for a bot may name a repository called Discordbot. */
-const beforeToken: ReadonlySet<string> = new Set([' ', '(', ';']);
+/** Before a token stands no slash, for a bot may name a repository called Discordbot. */
+const escaped = fetchers.map(([token]) => token.replace(/[()!]/g, '\\$&'));
+const anyFetcher = new RegExp(`(?:^|[ (;])(?:${escaped.join('|')})`);
 const anyType = /^\s*\*\/\*\s*(?:;[^,]*)?$/;
 
 /** Whether a program of the list sent this. It is no visitor, whatever it accepts. */
 export const isFetcher = ({ userAgent }: Pick<RequestHeaders, 'userAgent'>): boolean =>
-  fetchers.some(([token]) => {
-    const at = userAgent.indexOf(token);
-    return at === 0 || (at > 0 && beforeToken.has(userAgent[at - 1] as string));
-  });
+  anyFetcher.test(userAgent);
 
 /** Whether a program of the list sent this, and it takes any type. */
 export const isPageFetch = (headers: Pick<RequestHeaders, 'userAgent' | 'accept'>): boolean =>
