@@ -37,7 +37,7 @@ export const createDirectory = (sizes: DirectorySizes): Directory => {
   return { bots: holders('bot', firstBot, sizes.bots), users: holders('user', firstUser, sizes.users) };
 };
 
-/** The directory in the import format (docs/import-format.md), one record per line. */
+/** The directory in the import format (docs/operators/import-format.md), one record per line. */
 export const toImportLines = (directory: Directory): string =>
   `${[
     ...directory.users.map(({ id }, index) => user(id, index)),

@@ -3,8 +3,8 @@
  * could be.
  *
  * While a note lasts it is in `/readyz` and in `rollcall_notes`; the log has a line when it begins and when
- * it ends (ops/watch/note-log.ts). Its text names the setting or the command that helps. docs/operating.md,
- * "Notes", lists all, and for each a test makes it appear and go.
+ * it ends (ops/watch/note-log.ts). Its text names the setting or the command that helps.
+ * docs/reference/notes.md lists all, and for each a test makes it appear and go.
  */
 
 /**

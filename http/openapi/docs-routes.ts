@@ -49,15 +49,10 @@ const markdownHeaders = {
   'Content-Type': 'text/markdown; charset=utf-8',
   'X-Content-Type-Options': 'nosniff',
 };
-const markdownFiles = [
-  ['clientGuide', 'client-guide.md', 'docs/client-guide.md', 'The guide for authors of clients.'],
-  ['behaviour', 'behaviour.md', 'docs/behaviour.md', 'All rules.'],
-  ['clientReadme', 'client.md', 'http/client/README.md', 'How to use the client for JavaScript.'],
-] as const;
 
-const readMarkdown = async (path: string): Promise<Reply> => ({
+const readClientReadme = async (): Promise<Reply> => ({
   status: 200,
-  text: await readFile(new URL(`../../${path}`, import.meta.url), 'utf8'),
+  text: await readFile(new URL('../client/README.md', import.meta.url), 'utf8'),
   headers: markdownHeaders,
 });
 
@@ -66,9 +61,10 @@ const buildTextRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] => [
     summary: 'A short guide with all operations, for language models.',
     handle: readOnce(async () => ({ status: 200, text: buildLlmsText(routes), headers: markdownHeaders })),
   }),
-  ...markdownFiles.map(([name, path, file, summary]) =>
-    defineDocument(name, `GET /docs/${path}`, { summary, handle: readOnce(() => readMarkdown(file)) }),
-  ),
+  defineDocument('clientReadme', 'GET /docs/client.md', {
+    summary: 'How to use the client for JavaScript.',
+    handle: readOnce(readClientReadme),
+  }),
 ];
 
 /** Without what else the demo's file says. */

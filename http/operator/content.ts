@@ -1,5 +1,5 @@
 /**
- * Operations on credit tiers, the shop and the blog (docs/operating.md, "The operator's side"). A write
+ * Operations on credit tiers, the shop and the blog (docs/operators/commands.md). A write
  * replaces the whole object; the operator chooses its id. Public lists show a change within two seconds.
  */
 import { DomainError } from '../../engine/errors.ts';

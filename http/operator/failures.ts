@@ -1,5 +1,5 @@
 /**
- * Operations on failures (docs/operating.md, "The operator's side"): job runs, and the dead letters: rows
+ * Operations on failures (docs/operators/commands.md): job runs, and the dead letters: rows
  * that SQL refused; tries these again.
  */
 import type { App } from '../app.ts';

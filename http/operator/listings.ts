@@ -1,5 +1,5 @@
 /**
- * Operations on bots, servers, teams and packs (docs/operating.md, "The operator's side").
+ * Operations on bots, servers, teams and packs (docs/operators/commands.md).
  */
 import { checkBotAddresses } from '../api/bot-edits.ts';
 import { BotIdParams } from '../api/shared/common.ts';

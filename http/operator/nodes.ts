@@ -1,6 +1,6 @@
 /**
- * Operations that show the nodes of the fleet as their last heartbeats describe them (docs/operating.md,
- * "Watching a node").
+ * Operations that show the nodes of the fleet as their last heartbeats describe them
+ * (docs/operators/watching.md).
  */
 import { Type } from 'typebox';
 import { Flag, Text, TextList, toNullable } from '../api/shared/common.ts';

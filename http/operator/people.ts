@@ -1,5 +1,5 @@
 /**
- * Operations on users and tokens (docs/operating.md, "The operator's side"). A ban takes effect at once:
+ * Operations on users and tokens (docs/operators/commands.md). A ban takes effect at once:
  * this file drops the sessions that this node caches, and storage/nodes/shared-catalogue.ts drops those on
  * the other nodes.
  */

@@ -1,6 +1,5 @@
 /**
- * Operations on positions, applications, reserved words and the audit record (docs/operating.md, "The
- * operator's side").
+ * Operations on positions, applications, reserved words and the audit record (docs/operators/commands.md).
  */
 import { DomainError } from '../../engine/errors.ts';
 import { foldVanityCode } from '../../engine/rules/vanity.ts';

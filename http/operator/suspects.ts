@@ -1,5 +1,5 @@
 /**
- * Shows operators what looks wrong about votes (docs/operating.md, "Suspicious votes"): each finding with its
+ * Shows operators what looks wrong about votes (docs/operators/votes.md): each finding with its
  * reason in words, and the query of a plan that would void its votes.
  */
 import { type Static, Type } from 'typebox';

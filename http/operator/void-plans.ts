@@ -1,6 +1,6 @@
 /**
  * Handlers of plans: votes that operators void by a query, with a preview before and an undo after
- * (docs/operating.md, "Void votes by a query").
+ * (docs/operators/votes.md).
  *
  * A handler only records what the operator wants; a job does the work, on this node at once. A reply waits
  * for it for a moment, so a small plan is done in its reply, and a large one shows how far it is.

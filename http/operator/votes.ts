@@ -1,5 +1,5 @@
 /**
- * Operations on past votes (docs/operating.md, "The operator's side"). A job makes the
+ * Operations on past votes (docs/operators/commands.md). A job makes the
  * monthly reset; here an operator starts it by hand.
  */
 import { toTarget } from '../api/shared/convert.ts';

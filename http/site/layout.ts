@@ -93,7 +93,7 @@ ${(page.scripts ?? []).map(
 <header class="top">
 ${renderBrand(site)}
 ${sitePages === 'on' ? renderSearch(page.search ?? '') : null}
-<nav aria-label="Documents"><a href="/docs/client-guide">Guide</a><a href="/docs">API</a></nav>
+<nav aria-label="Documents"><a href="/docs/index">Documents</a><a href="/docs">API</a></nav>
 </header>
 <main id="main"${page.wide ? render` class="wide"` : null}>
 ${page.body}

@@ -10,7 +10,7 @@ export interface Heading {
   readonly text: string;
 }
 
-const toAnchor = (text: string): string =>
+export const toAnchor = (text: string): string =>
   text
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')

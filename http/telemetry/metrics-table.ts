@@ -1,7 +1,7 @@
 /**
  * The table of all metrics of the product: name, help text and labels of each, and the number that
  * it shows. One with buckets is a histogram; of the others those are counters whose names end with `_total`,
- * and the rest are gauges. docs/operating.md lists the same names.
+ * and the rest are gauges. docs/reference/metrics.md is written from it.
  */
 import type { NodeCounts } from './counts.ts';
 
@@ -33,7 +33,9 @@ const engineMetrics: MetricTable<NodeCounts> = {
     read: (counts) => counts.commitFailures,
   },
   rollcall_continuity_losses_total: {
-    help: 'Times the hot store did not continue where the last confirmed batch of a shard ended, by reason.',
+    help:
+      'Times the hot store did not continue where the last confirmed batch of a shard ended, by ' +
+      'reason: commits_lost, version_regressed, duplicate, gap or uninitialised.',
     labels: ['reason'],
     read: (counts) => counts.continuityLosses,
   },
@@ -46,7 +48,9 @@ const engineMetrics: MetricTable<NodeCounts> = {
     read: (counts) => counts.resends,
   },
   rollcall_retransmit_results_total: {
-    help: 'Lost items by result: applied, merged into a newer vote of the same user, or listing deleted.',
+    help:
+      'What became of lost items: applied (counted again), merged into a newer vote of the same ' +
+      'user, or deleted (their listing was).',
     labels: ['outcome'],
     read: (counts) => counts.resendOutcomes,
   },
@@ -95,7 +99,8 @@ const engineMetrics: MetricTable<NodeCounts> = {
     read: (counts) => counts.backlog.oldestAgeMs / 1_000,
   },
   rollcall_bot_shard_stale: {
-    help: 'Shards of bots that have not posted lately, of the bots that this node judges.',
+    help:
+      'Shards of bots that have not posted lately, of the bots that this node judges: add up the ' + 'nodes.',
     read: (counts) => counts.staleParts,
   },
   rollcall_bot_shard_promotions_total: {
@@ -117,7 +122,10 @@ const engineMetrics: MetricTable<NodeCounts> = {
 
 const directoryMetrics: MetricTable<NodeCounts> = {
   rollcall_votes_total: {
-    help: 'Votes by kind of entity and outcome; accepted ones are counted.',
+    help:
+      'Votes by kind of entity and outcome: accepted, wait, not_listed, vote_banned, voter_banned, ' +
+      'unproved (no proof of a human), clock_ahead, clock_behind, or failed (a store did not ' +
+      'answer).',
     labels: ['kind', 'outcome'],
     read: (counts) => counts.votes,
   },
@@ -173,28 +181,34 @@ const jobMetrics: MetricTable<NodeCounts> = {
     },
   },
   rollcall_push_messages_total: {
-    help: 'Attempts to send a push message, by outcome.',
+    help: 'Attempts to send a push message, by outcome: delivered, gone, retry, rejected or abandoned.',
     labels: ['outcome'],
     read: (counts) => counts.pushes,
   },
   rollcall_history_rows_total: {
-    help: 'Rows of the history that this node wrote, by level.',
+    help: 'Rows of the history that this node wrote, by level: fine, hours or days.',
     labels: ['level'],
     read: (counts) => counts.historyRows,
   },
   rollcall_history_sample_seconds: {
-    help: 'Duration of the samples of all listings that this node took.',
+    help:
+      'Duration of the samples of all listings that this node took; above half the time between ' +
+      'samples, raise HISTORY_FINE_MINUTES.',
     buckets: jobSeconds,
   },
   rollcall_history_holes_total: {
-    help: 'Samples of the history that were missed; noted by the node that ran the next one.',
+    help:
+      'Samples that did not run, because no node or no SQL did; counted by the node that runs the ' +
+      'next one.',
     read: (counts) => counts.historyHoles,
   },
 };
 
 const outwardMetrics: MetricTable<NodeCounts> = {
   rollcall_outbound_requests_total: {
-    help: 'Requests to external services, by service and outcome; rejected ones were not sent.',
+    help:
+      'Requests to external services (lookup, platform, login, proof), by outcome: success, ' +
+      'failure, or rejected (not sent: it had failed repeatedly, or had too many in flight).',
     labels: ['service', 'outcome'],
     read: (counts) => counts.outbound,
   },
@@ -204,16 +218,19 @@ const outwardMetrics: MetricTable<NodeCounts> = {
     buckets: outboundSeconds,
   },
   rollcall_webhook_attempts_total: {
-    help: 'Attempts of this node to deliver a webhook, by outcome: delivered, or why not.',
+    help:
+      'Attempts of this node to deliver a webhook, by outcome: delivered, status, redirect, ' +
+      'timeout, address_refused, dns, tls, connection, answer_invalid, secret_unreadable, ' +
+      'vote_missing or closed.',
     labels: ['outcome'],
     read: (counts) => counts.webhookAttempts,
   },
   rollcall_webhook_pending: {
-    help: 'Deliveries of the fleet that wait.',
+    help: 'Deliveries of the fleet that wait; at 5 million no more are written for webhooks that fail.',
     read: ({ webhooks }) => webhooks.pending,
   },
   rollcall_webhook_endpoints: {
-    help: 'Webhook endpoints, by mode: healthy, failing, or disabled.',
+    help: 'Webhooks of the fleet, by mode: healthy, failing, or disabled.',
     labels: ['mode'],
     read: ({ webhooks: { healthy, failing, disabled } }) => ({ healthy, failing, disabled }),
   },
@@ -237,7 +254,9 @@ const outwardMetrics: MetricTable<NodeCounts> = {
     read: ({ feed }) => feed.frames,
   },
   rollcall_feed_gaps_total: {
-    help: 'Gaps sent instead of votes, by reason: behind (the client was too slow), or missing (in SQL).',
+    help:
+      'Gaps sent instead of votes, by reason: behind (the client lacked more than 1,000), or ' +
+      'missing (in SQL).',
     labels: ['reason'],
     read: ({ feed }) => feed.gaps,
   },
@@ -247,7 +266,9 @@ const outwardMetrics: MetricTable<NodeCounts> = {
     read: ({ feed }) => feed.refused,
   },
   rollcall_http_unread_closed_total: {
-    help: 'Connections closed because the client did not read, by reason: slow, address or node (bytes).',
+    help:
+      'Connections closed because the client did not read, by reason: slow (less than 64 KiB in a ' +
+      'minute), address (over 16 MiB waiting) or node (over 256 MiB). The log names the address.',
     labels: ['reason'],
     read: ({ cutReaders }) => cutReaders,
   },

@@ -76,7 +76,7 @@ const healthMetrics: MetricTable<NodeHealth> = {
   rollcall_redis_mended_total: {
     help:
       'What keys that were deleted in Redis had left out and upkeep found, by kind: dirty, due, parts, ' +
-      'producers; votes are lost.',
+      'producers; votes are lost. Above 0: somebody deletes keys.',
     labels: ['kind'],
     read: ({ mended }) => mended,
   },
@@ -89,7 +89,9 @@ const healthMetrics: MetricTable<NodeHealth> = {
 
 const boardMetrics: MetricTable<BoardAges> = {
   rollcall_boards_edition_age_seconds: {
-    help: 'Age of the oldest edition of a leaderboard that this node shows.',
+    help:
+      'Age of the oldest edition of a leaderboard that this node shows; above three times its interval the ' +
+      'job board_votes or board_others fails.',
     labels: ['board'],
     read: (boards) => Object.fromEntries(boardNames.flatMap((board) => readAge(boards, board))),
   },
@@ -113,7 +115,9 @@ interface RequestTable {
 }
 const requestMetrics: MetricTable<RequestTable> = {
   rollcall_http_requests_total: {
-    help: 'HTTP requests answered, by route and status; 499 means that the client disconnected.',
+    help:
+      'HTTP requests answered, by route (the name of the operation, or none) and status; 499 means that ' +
+      'the client disconnected.',
     labels: ['route', 'status'],
     read: ({ labels, counts }) =>
       Object.fromEntries(labels.map((label, route) => [label, readStatuses(counts, route)])),

@@ -1,14 +1,15 @@
 /**
  * `npm run document`: writes docs/openapi.json, the same document that a running server serves at
- * `/openapi.json`, and the types of the client libraries.
+ * `/openapi.json`, the types of the client libraries, and the pages of docs/reference.
  *
- * The file is for readers and client generators without a running server. A test compares the two.
+ * The files are for readers and client generators without a running server. Tests compare them.
  */
 import { writeFileSync } from 'node:fs';
 import { routes } from '../../http/api/table.ts';
 import { buildClientTypes, buildPythonTypes, type TypedDocument } from '../../http/openapi/client-types.ts';
 import { buildOpenApiDocument } from '../../http/openapi/document.ts';
 import { parseOptions } from './options.ts';
+import { buildReference } from './reference/pages.ts';
 
 parseOptions(import.meta.filename, {});
 
@@ -19,4 +20,6 @@ const client = new URL('../../http/client/types.ts', import.meta.url);
 const python = new URL('../../http/client-python/rollcall_client/_types.py', import.meta.url);
 writeFileSync(client, buildClientTypes(written));
 writeFileSync(python, buildPythonTypes(written));
+for (const [name, page] of await buildReference(JSON.parse(text)))
+  writeFileSync(new URL(`../../docs/reference/${name}`, import.meta.url), page);
 process.stdout.write(`docs/openapi.json: ${routes.length} operations\n`);

@@ -16,8 +16,8 @@ export const commandHelps: readonly CommandHelp[] = [
     usage: 'import FILE|- [--skip-bad] [--dry-run] [--json]',
     summary: 'add users, listings, votes, sessions, shop, blog and so on from JSON lines',
     details: [
-      'docs/import-format.md explains the format. Importing a file twice changes nothing. To continue an',
-      'interrupted import, run the same command again. FILE may be compressed (.gz); - is standard input.',
+      'docs/operators/import-format.md explains the format. Importing a file twice changes nothing. To',
+      'continue an interrupted import, run it again. FILE may be compressed (.gz); - is standard input.',
       '',
       '  --skip-bad   write bad lines with their reasons to FILE.rejected and continue. Without it, the',
       '               import stops at the first bad line and writes nothing of its batch.',
@@ -34,7 +34,7 @@ export const commandHelps: readonly CommandHelp[] = [
       'also contains bans, staff notes and applications. It leaves out what `backup` and `move` take along:',
       'waits between votes, visitors, shards of bots, the history, leaderboards, webhooks, reminders, push',
       'subscriptions, redeemed credits, the numbers of votes, the audit log, runs of jobs and dead letters',
-      '(docs/import-format.md, "Exports"). FILE appears when the export is complete.',
+      '(docs/operators/import-format.md). FILE appears when the export is complete.',
       '',
       '  --yes    replace an existing FILE without asking',
       '  --json   print the number of lines as JSON',
@@ -83,7 +83,7 @@ export const commandHelps: readonly CommandHelp[] = [
     details: [
       'Stop all nodes first. DATA_DIR, or the database of DATABASE_URL, must be empty. A restore is complete',
       'or changes nothing. Redis keeps counters that are newer than the backup; a Redis with older counters',
-      'is refused (docs/operating.md).',
+      'is refused (docs/runbook/restored-backup.md).',
     ],
   },
   {
@@ -111,8 +111,8 @@ export const commandHelps: readonly CommandHelp[] = [
     details: [
       'Stop all nodes first. Copies everything, also what an export leaves out. The new stores must be',
       'empty; without the addresses they are embedded ones in DIR. The present stores do not start',
-      'afterwards, with any version. After an interruption give the same command again; docs/operating.md,',
-      '"Moving to other stores", has more.',
+      'afterwards, with any version. After an interruption give the same command again;',
+      'docs/operators/stores.md has more.',
       '',
       '  --to-redis URL      the new REDIS_URL',
       '  --to-database URL   the new DATABASE_URL',

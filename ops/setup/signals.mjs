@@ -1,6 +1,6 @@
 /**
  * What this process has from its parent: what each signal does, for the launcher and for the server, as
- * docs/operating.md, "Signals", says; and what systemd asks for.
+ * docs/operators/install.md says; and what systemd asks for.
  *
  * Node undoes the signals that its parent had ignored, so the program cannot see them: ops/bin/rollcall looks
  * before and hands SIGHUP on in a variable. SIGUSR1 would open Node's debugger; the option

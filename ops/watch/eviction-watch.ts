@@ -17,7 +17,7 @@ export interface EvictionWatchParts {
   readonly onMeasured: (servers: number) => void;
 }
 
-/** The pause between two checks (docs/operating.md, "Redis"). */
+/** The pause between two checks (docs/operators/redis.md). */
 const everyMs = 20_000;
 /**
  * How long the first check waits for a connection. A process that stalls during its start, on a busy machine,

@@ -33,7 +33,7 @@ export interface LedgerStoreOptions {
 }
 
 const upkeepEveryMs = 15_000;
-const manual = 'docs/operating.md, "When an embedded store fails"';
+const manual = 'docs/runbook/damaged.md';
 
 /** Builds the path of the database within a data folder. */
 export const toDatabaseFolder = (dataDirectory: string): string => join(dataDirectory, 'postgres');

@@ -1,5 +1,5 @@
 /**
- * Imports records into SQL: idempotent, resumable, in bounded memory (docs/import-format.md).
+ * Imports records into SQL: idempotent, resumable, in bounded memory (docs/operators/import-format.md).
  *
  * Each batch and its progress are one transaction, so a kill at any moment leaves whole batches and the next
  * run continues after them. Never writes to the hot store: the engine activates an entity from SQL on first

@@ -1,6 +1,6 @@
 /**
- * The table of record kinds (docs/import-format.md): the fields of each, its key, what it refers to, and
- * where SQL has it. The check of a line, the look-up, the insert and the export all follow it.
+ * The table of record kinds (docs/operators/import-format.md): the fields of each, its key, what it refers
+ * to, and where SQL has it. The check of a line, the look-up, the insert and the export all follow it.
  *
  * The order of the kinds is the order of an export: a record comes after those it refers to.
  */

@@ -30,7 +30,7 @@ const formatHostPort = (address: string): string => {
   return host === '' || host.includes('%') ? formatPlace(address) : host;
 };
 
-const tlsSection = '"TLS to the stores" in docs/operating.md';
+const tlsSection = 'docs/operators/tls.md';
 
 /** Advice by the failure's code, or by the first word of a server's refusal; the first that fits counts. */
 const advices: readonly (readonly [RegExp, string])[] = [
@@ -55,7 +55,7 @@ const advices: readonly (readonly [RegExp, string])[] = [
   [/^3D000$/, 'this database does not exist. Create it, or correct its name'],
   [
     /^08P01$/,
-    'a pooler there refuses what Rollcall requests. See "Managed Postgres" in docs/operating.md, or name ' +
+    'a pooler there refuses what Rollcall requests. See docs/operators/postgres.md, or name ' +
       'the direct address of Postgres',
   ],
   [refusedCertificate, `its certificate is refused. See ${tlsSection}`],

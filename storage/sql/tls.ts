@@ -32,8 +32,7 @@ export const findTlsMistake = (address: string): string | null => {
   const { sslmode = 'disable', sslrootcert } = parameters;
   const names = Object.keys(parameters);
   const unknown = names.find((name) => securing.test(name) && !tlsParameters.includes(name));
-  if (unknown !== undefined)
-    return `${unknown} is not supported: remove it. See "TLS to the stores" in docs/operating.md`;
+  if (unknown !== undefined) return `${unknown} is not supported: remove it. See docs/operators/tls.md`;
   if (!modes.includes(sslmode)) return `sslmode must be one of ${modes.join(', ')}`;
   const detail = names.find((name) => details.includes(name));
   if (detail !== undefined && weakModes.includes(sslmode))

@@ -40,7 +40,7 @@ test('systemd and Kubernetes let a node wait for its database, and migrate it, f
 });
 
 test('the documented scrape works with the documented setting', () => {
-  const text = read('docs/operating.md');
+  const text = read('docs/operators/watching.md');
   const targets = findAll(text, /targets: \["([^"]+)"\]/g);
   const [names = ''] = findAll(text, /`ADMIN_HOSTS=(\S+)`/g);
   const screen = createHostScreen(names.split(','));

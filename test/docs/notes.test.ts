@@ -1,6 +1,5 @@
 /**
- * Every note (engine/tools/notes.ts) is in the operator's table, with its severity, and has a case: a test in
- * which it comes, and one in which it is gone.
+ * Every note (engine/tools/notes.ts) has a case: a test in which it comes, and one in which it is gone.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { suite } from 'uvu';
@@ -9,17 +8,6 @@ import { noteSeverities } from '../../engine/tools/notes.ts';
 
 const test = suite('notes');
 const root = new URL('../../', import.meta.url).pathname;
-
-test('the table of docs/operating.md has each note, in the order of the source, with its severity', () => {
-  const document = readFileSync(`${root}docs/operating.md`, 'utf8');
-  const section = document.slice(document.indexOf('### Notes'), document.indexOf('### Metrics'));
-  const rows = [...section.matchAll(/^\| `(\w+)` \| (\w+) \|/gm)].map(([, name, severity]) => [
-    name,
-    severity,
-  ]);
-
-  assert.equal(rows, Object.entries(noteSeverities));
-});
 
 test('for each note a test sees it come, and a test sees it go', () => {
   const tests = globSync('test/**/*.ts', { cwd: root }).map((file) => readFileSync(`${root}${file}`, 'utf8'));

@@ -1,6 +1,6 @@
 /**
  * What the operations beyond the contract that everybody reads show while Postgres is away, as
- * docs/operating.md says: leaderboards, ranks, badges, histories, the feed.
+ * docs/operators/outages.md says: leaderboards, ranks, badges, histories, the feed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { suite } from 'uvu';

@@ -1,7 +1,7 @@
 /**
- * A node whose stores refuse: a user of Redis with exactly the rules of docs/needs.md, the same user without
- * a right for a while, and a database whose tables are out of reach. No reply is 500, and all is well again.
- * Time limit: 240 s.
+ * A node whose stores refuse: a user of Redis with exactly the rules of docs/operators/needs.md, the same
+ * user without a right for a while, and a database whose tables are out of reach. No reply is 500, and all
+ * is well again. Time limit: 240 s.
  */
 import { Redis } from 'ioredis';
 import { suite } from 'uvu';

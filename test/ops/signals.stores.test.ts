@@ -1,6 +1,6 @@
 /**
- * What each signal does to a node, as docs/operating.md says: it drains, or nothing happens. Through the
- * launcher, too; and SIGHUP that who starts it ignores stays ignored.
+ * What each signal does to a node, as docs/operators/install.md says: it drains, or nothing happens. Through
+ * the launcher, too; and SIGHUP that who starts it ignores stays ignored.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +24,9 @@ test.before(() => makeBareFolder(template));
 
 /** The rows of the document: signals, and whether they drain. */
 const rows = [
-  ...readFileSync(join(root, 'docs/operating.md'), 'utf8').matchAll(/^\| (`SIG.+?) \| .+? \| (\w+)/gm),
+  ...readFileSync(join(root, 'docs/operators/install.md'), 'utf8').matchAll(
+    /^\| (`SIG.+?) \| .+? \| (\w+)/gm,
+  ),
 ].map(([, names = '', effect]) => ({
   signals: [...names.matchAll(/SIG\w+/g)].map(String) as NodeJS.Signals[],
   drains: effect === 'drains',

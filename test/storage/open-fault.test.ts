@@ -34,7 +34,7 @@ const wordings: readonly [ServerSetting, string, Error, RegExp][] = [
   ['DATABASE_URL', 'postgres://u@h:5/d', failure('"d" is not there', '3D000'), /does not exist. Create it/],
   ['DATABASE_URL', 'postgres://u@h:5/d', failure('sorry', '53300'), /no connection left. Close some/],
   ['DATABASE_URL', 'postgres://u@h:5/d', failure('expired', 'CERT_HAS_EXPIRED'), /Renew it there/],
-  ['DATABASE_URL', 'postgres://u@h:5/d', failure('insecure', '28000'), /wants TLS.*TLS to the stores/],
+  ['DATABASE_URL', 'postgres://u@h:5/d', failure('insecure', '28000'), /wants TLS.*operators\/tls\.md/],
   ['REDIS_URL', 'rediss://h', failure('x', 'SELF_SIGNED_CERT_IN_CHAIN'), /certificate is refused. See/],
   ['REDIS_URL', 'rediss://h', failure('x', 'ERR_SSL_WRONG_VERSION_NUMBER'), /only one .* uses TLS/],
   ['DATABASE_URL', 'postgres://u@h:5/d', failure('what is this', '0A000'), /cannot be used \(what is this\)/],

@@ -54,7 +54,7 @@ const sourceFolders = ['engine', 'http', 'storage', 'ops', 'bench', 'test'];
 const documentPaths = [
   'package.json',
   'package-lock.json',
-  'docs/*.md',
+  'docs/**/*.md',
   '{ops,http,bench}/**/*.md',
   '*.md',
   'config.example',

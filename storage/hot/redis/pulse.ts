@@ -21,7 +21,7 @@ const pingEveryMs = 1_000;
 const pingFailedEveryMs = 250;
 /** A call that was answered this recently replaces a PING. */
 const recentAnswerMs = 900;
-/** Together with the time until the next PING this stays below the 3 s that docs/operating.md promises. */
+/** With the time until the next PING this stays below the 3 s that docs/runbook/redis-away.md promises. */
 const silenceMsMax = 2_000;
 /** A PING without an answer counts as unanswered after this time. */
 const unansweredAfterMs = 500;

@@ -4,7 +4,7 @@
  * A start without one of them is refused with the `ACL SETUSER` line that grants it; one that is taken away
  * later is named in a note, while the functions refuse before they write (7-register.lua). Redis itself
  * judges (`redis.acl_check_cmd`), so nothing is tried out. Rights that only messages between nodes need are
- * in the note `pubsub_fails`. docs/needs.md has all rules as one line.
+ * in the note `pubsub_fails`. docs/operators/needs.md has all rules as one line.
  */
 import type { Redis } from 'ioredis';
 import { type Note, toNote } from '../../../engine/tools/notes.ts';

@@ -1,6 +1,6 @@
 /**
  * The folder `hot`, or the folder `sql`, of a data folder is put back as it was earlier while the other went
- * on. Follows the steps and checks the results that docs/operating.md gives the operator.
+ * on. Follows the steps and checks the results that docs/runbook/restored-backup.md gives the operator.
  * Time limit: 1200 s.
  */
 

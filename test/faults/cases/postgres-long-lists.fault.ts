@@ -3,7 +3,7 @@
  * the longest statement of a page as the server's own log times it, and the whole page at the client.
  *
  * Rows come from `generate_series`; half of them share an instant, as after a bulk import.; the figures are
- * in docs/operating.md. Time limit: 2400 s.
+ * in docs/operators/capacity.md. Time limit: 2400 s.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

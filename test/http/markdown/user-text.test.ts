@@ -32,7 +32,7 @@ test('addresses of https, http and mailto become links, in each notation; others
 
 test('prose and the guides, which are long and rich, are shown as a whole', () => {
   assert.is(renderUserText(prose).isCut, false);
-  const guides = globSync(new URL('../../../docs/*.md', import.meta.url).pathname);
+  const guides = globSync(new URL('../../../docs/**/*.md', import.meta.url).pathname);
   assert.ok(guides.length > 3);
   for (const guide of guides) {
     const { isCut, steps } = renderUserText(readFileSync(guide, 'utf8').slice(0, textLengthMax));

@@ -1,6 +1,6 @@
 /**
- * A user of Redis with less than everything: the rules of docs/needs.md are enough, each is needed, and one
- * that is taken away under way leaves nothing half done.
+ * A user of Redis with less than everything: the rules of docs/operators/needs.md are enough, each is needed,
+ * and one that is taken away under way leaves nothing half done.
  * Runs a private real server.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -44,8 +44,8 @@ const commit = (store: RedisHotStore, sequence: number) => {
   return store.commit([{ shard: bot.shard, producer: 'p', sequence, items: [initOf(bot), click] }], rules);
 };
 
-test('docs/needs.md has the rules as one line', () => {
-  const document = readFileSync(new URL('../../../docs/needs.md', import.meta.url), 'utf8');
+test('docs/operators/needs.md has the rules as one line', () => {
+  const document = readFileSync(new URL('../../../docs/operators/needs.md', import.meta.url), 'utf8');
 
   assertIncludes(document, `ACL SETUSER rollcall on >PASSWORD ${all.join(' ')}\n`);
 });
