@@ -16,7 +16,11 @@ test('docs/reference has the generated pages and no others: run `npm run documen
   const pages = await buildReference(JSON.parse(JSON.stringify(buildOpenApiDocument(routes))));
 
   assert.equal(readdirSync(folder).sort(), [...pages.keys()].sort());
-  for (const [name, text] of pages) assert.ok(readFileSync(new URL(name, folder), 'utf8') === text, `${name} is old`);
+  const old = [...pages].filter(([name, text]) => readFileSync(new URL(name, folder), 'utf8') !== text);
+  assert.equal(
+    old.map(([name]) => name),
+    [],
+  );
 });
 
 test.run();

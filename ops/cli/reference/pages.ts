@@ -77,8 +77,8 @@ const formatSettings = (): string => {
   );
   const opening =
     'Every setting with its default, as config.example has it. Settings are environment variables; an ' +
-    'empty one counts as not set. The last word of a name is its unit. A wrong setting stops the start; all ' +
-    'mistakes are reported at once.';
+    'empty one counts as not set. The last word of a name is its unit. A wrong setting stops the start: ' +
+    'all mistakes are reported at once.';
   return toPage('Settings', opening, lines.join('\n').trim());
 };
 
