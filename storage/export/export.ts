@@ -7,7 +7,7 @@
 
 import { totalsFields } from '../import/directory.ts';
 import { type AnyRecord, readFields } from '../import/fields.ts';
-import { type RecordKind, recordKinds } from '../import/kinds.ts';
+import { exportHead, type RecordKind, recordKinds } from '../import/kinds.ts';
 import type { Queryable, Sql } from '../sql/client.ts';
 import { asStorage, toStorageError } from '../sql/errors.ts';
 import { readNumber } from '../sql/rows.ts';
@@ -31,7 +31,8 @@ export const exportDirectory = (
   { pageRows = pageRowsDefault, onProgress }: ExportOptions = {},
 ): Promise<number> =>
   sql.begin('isolation level repeatable read read only', async (transaction) => {
-    let lines = 0;
+    await sink(`${exportHead}\n`);
+    let lines = 1;
     for (const kind of Object.values(recordKinds)) {
       for await (const page of readPages(transaction, kind, pageRows)) {
         await sink(`${page.join('\n')}\n`);
@@ -53,11 +54,10 @@ export const countRowsOf = (sql: Sql, tables: readonly string[]): Promise<number
   ) as Promise<number>;
 
 /** Counts the lines of an export of the present content. */
-export const countLines = (sql: Sql): Promise<number> =>
-  countRowsOf(
-    sql,
-    Object.values(recordKinds).map(({ table }) => table),
-  );
+export const countLines = async (sql: Sql): Promise<number> => {
+  const tables = Object.values(recordKinds).map(({ table }) => table);
+  return 1 + (await countRowsOf(sql, tables));
+};
 
 async function* readPages(sql: Queryable, kind: RecordKind, limit: number): AsyncGenerator<string[]> {
   const { statement, order, start } = buildPage(kind);

@@ -5,8 +5,9 @@
  * string, so that it keeps its digits.
  */
 import { Compile, type Validator } from 'typebox/schema';
-import { type ImportRecord, type KindName, kindNames, recordKinds } from './kinds.ts';
+import { findFormatFault, type ImportRecord, type KindName, kindNames, recordKinds } from './kinds.ts';
 
+/** The first line of an export has neither. */
 export type CheckedLine =
   | { readonly record: ImportRecord; readonly fault: '' }
   | { readonly record: null; readonly fault: string };
@@ -25,6 +26,7 @@ export const checkLine = (text: string): CheckedLine => {
   if (value === undefined) return bad('not valid JSON');
   if (!isObject(value)) return bad('not a JSON object');
   const { kind } = value;
+  if (kind === 'export') return bad(findFormatFault(value));
   if (typeof kind !== 'string' || !isKindName(kind)) {
     return bad(`"kind" must be one of ${kindNames.join(', ')}`);
   }

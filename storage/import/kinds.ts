@@ -19,3 +19,17 @@ export type RecordOfKind<Name extends KindName> = Extract<ImportRecord, { kind: 
 export type RecordKind = Spec<RecordFields> & { readonly name: KindName; readonly schema: TSchema };
 export const recordKinds = kinds as unknown as Readonly<Record<KindName, RecordKind>>;
 export const kindNames = Object.keys(kinds) as readonly KindName[];
+
+/**
+ * The number of the form of an export. Its first line says it, and an import refuses any other: what a field
+ * means may differ.
+ */
+export const exportFormat = 1;
+export const exportHead = JSON.stringify({ kind: 'export', format: exportFormat });
+
+/** Says what is wrong with the first line of an export, `''` if nothing is. */
+export const findFormatFault = ({ format }: { readonly format?: unknown }): string =>
+  format === exportFormat
+    ? ''
+    : `made by format ${JSON.stringify(format) ?? 'none'}; this program knows ${exportFormat}. ` +
+      'Use the version that wrote it';

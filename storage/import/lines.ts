@@ -9,6 +9,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { foldVanityCode } from '../../engine/rules/vanity.ts';
 import { checkLine } from './check.ts';
+import { findFormatFault } from './kinds.ts';
 import type { NumberedRecord } from './plan.ts';
 
 /** One line; `fault` says why it cannot be read, `''` if it can. */
@@ -78,27 +79,33 @@ export async function* readFileLines(path: string, skip: number): AsyncGenerator
   if (bytes > 0) yield finish();
 }
 
-/** Returns the folded code that a line asks for, `null` for none. */
-const readRequestedCode = (text: string): string | null => {
+/** The file is an export of another form: nothing of it is imported. */
+export class UnknownFormat extends Error {}
+
+/** Returns the folded code that a line asks for, `null` for none. Throws `UnknownFormat`. */
+const readRequestedCode = ({ number, text }: SourceLine): string | null => {
   if (!mayAsk.test(text)) return null;
   try {
-    const { vanity } = JSON.parse(text) ?? {};
-    return typeof vanity === 'string' ? foldVanityCode(vanity) : null;
-  } catch {
+    const value = JSON.parse(text) ?? {};
+    const fault = value.kind === 'export' ? findFormatFault(value) : '';
+    if (fault !== '') throw new UnknownFormat(`line ${number}: ${fault}. Nothing was imported.`);
+    return typeof value.vanity === 'string' ? foldVanityCode(value.vanity) : null;
+  } catch (error) {
+    if (error instanceof UnknownFormat) throw error;
     return null;
   }
 };
-const mayAsk = /"vanity"|\\u/;
+const mayAsk = /"vanity"|"export"|\\u/;
 
 /**
  * Lists the vanity codes that lines ask for. Reads all of them: a listing without a code must not take the
- * one that a later line asks for. Holds some 100 bytes for each.
+ * one that a later line asks for. Holds some 100 bytes for each. Rejects with `UnknownFormat`.
  */
 export const listRequestedCodes = async (groups: LineGroups): Promise<ReadonlySet<string>> => {
   const codes = new Set<string>();
   for await (const lines of groups) {
-    for (const { text } of lines) {
-      const code = readRequestedCode(text);
+    for (const line of lines) {
+      const code = readRequestedCode(line);
       if (code !== null) codes.add(code);
     }
   }
@@ -170,6 +177,6 @@ const addLine = (batch: LineBatch, { number, text, fault }: SourceLine): void =>
   }
   if (text === '' || text.startsWith('#') || text.trim() === '') return;
   const checked = checkLine(text);
-  if (checked.record === null) batch.badLines.push({ line: number, text, reason: checked.fault });
-  else batch.records.push({ line: number, text, record: checked.record });
+  if (checked.fault !== '') batch.badLines.push({ line: number, text, reason: checked.fault });
+  else if (checked.record !== null) batch.records.push({ line: number, text, record: checked.record });
 };

@@ -246,7 +246,7 @@ test('a store with another directory is not changed', async () => {
   await store.sql`insert into users (id, username, display_name) values ('1', 'own', 'Own')`;
 
   assert.is(await prepare(), null);
-  assert.is((await store.dump()).split('\n').length - 1, 1);
+  assert.is((await store.dump()).split('\n').length - 1, 2);
 });
 
 const deleteListing = async (kind: 'bot' | 'server', id: string): Promise<void> => {

@@ -73,7 +73,7 @@ test('SIGKILL loses no batch and repeats none', async () => {
   await close();
   assert.ok(reached[0] !== undefined && reached[0] < records.length, 'the first run was killed');
   assert.is(reached.at(-1), records.length);
-  const imported = killed.split('\n').filter((line) => !line.startsWith('{"kind":"position"'));
+  const imported = killed.split('\n').filter((line) => !/^{"kind":"(export|position)"/.test(line));
   assert.is(imported.length - 1, records.length - 12 - 6);
   assert.is(killed, undisturbed);
   const votes = numbers?.votes;
