@@ -3,7 +3,9 @@
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { type Placement, placements } from './machine/places.ts';
+import { ArgumentError, parseName as parseChoice, parseCount, parseNumber } from './options.ts';
 import { type ScenarioName, scenarioNames } from './scenarios/scenario.ts';
+import { parseTarget, type Target } from './servers/target.ts';
 
 export interface Options {
   readonly scenarios: readonly ScenarioName[];
@@ -28,16 +30,8 @@ export interface Options {
   readonly profileDir: string | null;
   readonly help: boolean;
   /** A server that already runs; `null`: the suite starts its servers. */
-  readonly target: TargetOptions | null;
+  readonly target: Target | null;
 }
-
-export interface TargetOptions {
-  readonly url: string;
-  readonly tokensFile: string;
-  readonly isLoopback: boolean;
-}
-
-export class ArgumentError extends Error {}
 
 export const usage = `Usage: npm run bench -- [options]
        npm run bench -- growth [--help]
@@ -84,41 +78,6 @@ Load on a server that already runs (it counts these requests):
 
 Ctrl-C ends the run and its servers, and reports what was measured.
 `;
-
-const parseNumber = (name: string, text: string, bounds: readonly [number, number]): number => {
-  const value = Number(text);
-  const [min, max] = bounds;
-  if (text.trim() !== '' && value >= min && value <= max) return value;
-  throw new ArgumentError(`--${name} is "${text}" but must be a number from ${min} to ${max}.`);
-};
-/** Throws `ArgumentError`. */
-export const parseCount = (name: string, text: string, bounds: readonly [number, number]): number => {
-  const value = parseNumber(name, text, bounds);
-  if (Number.isInteger(value)) return value;
-  throw new ArgumentError(`--${name} must be a whole number.`);
-};
-/** Throws `ArgumentError`. */
-export const parseChoice = <Choice extends string>(
-  name: string,
-  text: string,
-  choices: readonly Choice[],
-): Choice => {
-  const found = choices.find((choice) => choice === text);
-  if (found !== undefined) return found;
-  throw new ArgumentError(`--${name} is "${text}" but must be one of ${choices.join(', ')}.`);
-};
-
-/** Names separated by commas, in the order of `all`. Throws `ArgumentError`. */
-export const parseNames = <Name extends string>(
-  name: string,
-  given: string,
-  all: readonly Name[],
-): Name[] => {
-  const wanted = given.split(',').map((word) => word.trim());
-  const unknown = wanted.find((word) => !(all as readonly string[]).includes(word));
-  if (unknown === undefined) return all.filter((one) => wanted.includes(one));
-  throw new ArgumentError(`--${name} has "${unknown}" but takes ${all.join(', ')}.`);
-};
 
 /** `--only site`: what a visitor's browser requests, and `page` to compare with. */
 const siteScenarios = ['page', 'listing', 'search'] as const;
@@ -178,41 +137,13 @@ const defaultFolder = (): string =>
 
 const quickScenarios = ['stats', 'read', 'page', 'vote'] as const;
 
-const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 const targetScenarios = ['stats', 'read', 'page', 'vote', 'mixed'] as const;
-
-interface GivenTarget {
-  readonly url?: string;
-  readonly tokens?: string;
-  readonly 'i-own-this': boolean;
-}
-
-/** A server on another machine needs `--i-own-this`. Throws `ArgumentError`. */
-export const parseTarget = (given: GivenTarget): TargetOptions | null => {
-  if (given.url === undefined) {
-    if (given.tokens === undefined) return null;
-    throw new ArgumentError('--tokens needs --url.');
-  }
-  if (!URL.canParse(given.url) || !/^https?:$/.test(new URL(given.url).protocol)) {
-    throw new ArgumentError(`--url is "${given.url}" but must be like http://127.0.0.1:8080.`);
-  }
-  if (given.tokens === undefined) throw new ArgumentError('--url needs --tokens FILE (see --help).');
-  const { origin, hostname } = new URL(given.url);
-  const isLoopback = loopback.test(hostname);
-  if (!isLoopback && !given['i-own-this']) {
-    throw new ArgumentError(
-      `${origin} is not this machine. A load test of a server that is not yours is an attack; ` +
-        'if it is yours, add --i-own-this.',
-    );
-  }
-  return { url: origin, tokensFile: given.tokens, isLoopback };
-};
 
 /** Throws `ArgumentError`. */
 export const parseArguments = (args: readonly string[]): Options => {
   const given = parseWords(args, shape).values;
   const { quick } = given;
-  const target = parseTarget(given);
+  const target = parseTarget({ ...given, url: given.url ?? null, tokens: given.tokens ?? null });
   const isFar = target !== null && !target.isLoopback;
   const usual = target === null ? (quick ? quickScenarios : scenarioNames) : targetScenarios;
   return {

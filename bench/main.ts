@@ -6,22 +6,24 @@
  * 130 interrupted.
  */
 import { writeFileSync } from 'node:fs';
-import { ArgumentError, type Options, parseArguments, usage } from './arguments.ts';
-import { runCapacity } from './commands/capacity.ts';
+import { type Options, parseArguments, usage } from './arguments.ts';
+import type { Command } from './command.ts';
+import { capacity } from './commands/capacity.ts';
 import { interruptedCode, stopOnSignals } from './commands/command.ts';
 import { runCompare } from './commands/compare.ts';
-import { runDays } from './commands/day.ts';
-import { runElasticCommand } from './commands/elastic.ts';
-import { runFeed } from './commands/feed.ts';
-import { runFleet } from './commands/fleet.ts';
-import { runFollowers } from './commands/followers.ts';
-import { runGrowth } from './commands/growth.ts';
+import { day } from './commands/day.ts';
+import { elastic } from './commands/elastic.ts';
+import { feed } from './commands/feed.ts';
+import { fleet } from './commands/fleet.ts';
+import { followers } from './commands/followers.ts';
+import { growth } from './commands/growth.ts';
 import { runLoad } from './commands/load.ts';
-import { runProve } from './commands/prove.ts';
-import { runSearch } from './commands/search.ts';
+import { prove } from './commands/prove.ts';
+import { search } from './commands/search.ts';
 import { runTokens } from './commands/tokens.ts';
 import { runTurns } from './commands/turns.ts';
-import { runWebhooks } from './commands/webhooks.ts';
+import { webhooks } from './commands/webhooks.ts';
+import { ArgumentError } from './options.ts';
 import { createLive } from './report/live.ts';
 import { describeProfile } from './report/profile.ts';
 import type { Result } from './report/result.ts';
@@ -58,22 +60,27 @@ const run = async (options: Options): Promise<number> => {
 };
 
 const commands: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = {
-  growth: runGrowth,
-  fleet: runFleet,
   load: runLoad,
   turns: runTurns,
-  feed: runFeed,
-  followers: runFollowers,
-  prove: runProve,
-  capacity: runCapacity,
-  day: runDays,
-  elastic: runElasticCommand,
-  webhooks: runWebhooks,
-  search: runSearch,
 };
+
+const newCommands: readonly Command[] = [
+  growth,
+  fleet,
+  feed,
+  followers,
+  capacity,
+  webhooks,
+  search,
+  prove,
+  day,
+  elastic,
+];
 
 const dispatch = async (args: readonly string[]): Promise<number> => {
   const [command = '', ...rest] = args;
+  const found = newCommands.find(({ name }) => name === command);
+  if (found !== undefined) return found.run(rest);
   const runCommand = Object.hasOwn(commands, command) ? commands[command] : undefined;
   if (runCommand !== undefined) return runCommand(rest);
   if (command === 'compare') {

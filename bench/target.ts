@@ -5,43 +5,19 @@
  * Changes data there: posts, clicks and votes count for the bots and users of the tokens file. arguments.ts
  * (`targetOf`) has the safeguards.
  */
-import { readFileSync } from 'node:fs';
-import { ArgumentError, type Options, type TargetOptions } from './arguments.ts';
+import type { Options } from './arguments.ts';
 import { openAutocannon } from './load/autocannon.ts';
 import type { Load } from './load/order.ts';
 import { describeMachine } from './machine/machine.ts';
 import { countTargetUsers } from './plan.ts';
 import type { Live } from './report/live.ts';
 import { type Result, type Sample, toScenarioFigures } from './report/result.ts';
-import type { Directory, Holder } from './scenarios/directory.ts';
+import type { Directory } from './scenarios/directory.ts';
 import type { LoadScenarioName } from './scenarios/scenario.ts';
-
-const isHolder = (value: unknown): value is Holder =>
-  typeof value === 'object' &&
-  value !== null &&
-  typeof (value as Holder).id === 'string' &&
-  typeof (value as Holder).token === 'string';
-
-/** `{"bots": [{"id", "token"}, …], "users": [{"id", "token"}, …]}`. Throws `ArgumentError`. */
-export const readTokens = (file: string): Directory => {
-  let found: Partial<Record<'bots' | 'users', unknown>>;
-  try {
-    found = JSON.parse(readFileSync(file, 'utf8')) ?? {};
-  } catch (error) {
-    throw new ArgumentError(`--tokens ${file} cannot be read: ${(error as Error).message}`);
-  }
-  const holders = (name: 'bots' | 'users'): readonly Holder[] => {
-    const list = found[name] ?? [];
-    if (Array.isArray(list) && list.every(isHolder)) return list;
-    throw new ArgumentError(`--tokens ${file}: "${name}" must be a list of {"id": "…", "token": "…"}.`);
-  };
-  const directory = { bots: holders('bots'), users: holders('users') };
-  if (directory.bots.length > 0) return directory;
-  throw new ArgumentError(`--tokens ${file} names no bots, and all scenarios need some.`);
-};
+import { readTokens, type Target } from './servers/target.ts';
 
 /** Throws a message when the server does not answer, or does not know the bots. */
-const lookAt = async ({ url }: TargetOptions, { bots }: Directory): Promise<void> => {
+const lookAt = async ({ url }: Target, { bots }: Directory): Promise<void> => {
   const id = bots[0]?.id;
   const response = await fetch(`${url}/bots/${id}`).catch(() => null);
   if (response === null) throw new Error(`${url} does not answer. Is the server running there?`);
@@ -67,14 +43,14 @@ const measure = async (load: Load, { options, target, scenario, round }: Turn): 
 };
 interface Turn {
   readonly options: Options;
-  readonly target: TargetOptions;
+  readonly target: Target;
   readonly scenario: LoadScenarioName;
   readonly round: number;
 }
 
 interface TargetRun {
   readonly options: Options;
-  readonly target: TargetOptions;
+  readonly target: Target;
   readonly directory: Directory;
   readonly load: Load;
   readonly live: Live;

@@ -5,10 +5,10 @@
  * Exit codes: 0 nothing is worse, 1 something is, 2 the two cannot be compared.
  */
 import { readFileSync } from 'node:fs';
-import { ArgumentError } from '../arguments.ts';
+import { ArgumentError } from '../options.ts';
 import { buildCompareTable, compareResults, findDifferences } from '../report/compare.ts';
 import type { Result } from '../report/result.ts';
-import { alignColumns } from '../report/text.ts';
+import { alignColumns } from '../report/table.ts';
 
 const resultIn = (file: string): Result => {
   let result: Partial<Result>;

@@ -4,12 +4,13 @@
  *
  * Ctrl-C ends the servers and reports what was measured.
  */
-import { parseCount, parseNames, text } from '../arguments.ts';
+import { text } from '../arguments.ts';
 import { describeMachine } from '../machine/machine.ts';
 import { measureSyncMs } from '../machine/sync.ts';
+import { parseCount, parseNames } from '../options.ts';
 import type { SteadyRow } from '../report/result.ts';
 import { buildSteadyTable, collectSteadyRatios, describeSteady } from '../report/steady.ts';
-import { alignColumns } from '../report/text.ts';
+import { alignColumns } from '../report/table.ts';
 import { createDirectory } from '../scenarios/directory.ts';
 import { peerNames } from '../scenarios/scenario.ts';
 import { type ServerName, serverNames, startContestants } from '../servers/contestants.ts';

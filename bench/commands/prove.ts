@@ -1,11 +1,12 @@
 /**
- * `npm run bench -- prove`: drives a server, while its operator may kill any part of it, and judges in the
- * end what it acknowledged by what it has. Without `--url` it starts the server itself, and kills it.
+ * `prove`: drives a server, while its operator may kill any part of it, and judges in the end what it
+ * acknowledged by what it has. Without `--url` it starts the server itself, and kills it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ArgumentError, flag, parseCount, parseTarget, text } from '../arguments.ts';
+import { type Context, defineCommand } from '../command.ts';
+import { ArgumentError, count, flag, names, type Values, word } from '../options.ts';
 import {
   type Disturbance,
   disturbances,
@@ -13,133 +14,59 @@ import {
   startOwn,
   startOwnPeer,
 } from '../prove/own-servers.ts';
-import { type ProveOptions, prove } from '../prove/prove.ts';
-import { describeProofs } from '../prove/table.ts';
+import { type ProveOptions, prove as proveServer } from '../prove/prove.ts';
+import { buildProofTable, listLies } from '../prove/table.ts';
 import type { Proof } from '../prove/verdict.ts';
-import { createDirectory } from '../scenarios/directory.ts';
-import { type PeerName, peerNames } from '../scenarios/scenario.ts';
+import { peerNames } from '../scenarios/scenario.ts';
 import { killOnExit } from '../servers/process.ts';
-import { createRandom, type Random } from '../shared/random.ts';
-import { readTokens } from '../target.ts';
-import { type CommandContext, defineCommand, type OptionValues } from './command.ts';
-
-const usage = `Usage: npm run bench -- prove [options]
-
-Posts, clicks, votes and redeems with values of their own, reads, follows the feed, and receives webhooks;
-then waits for quiet and compares what was acknowledged with what is there. Exits with 1 on any lie.
-
-  --seconds N       how long to drive (30)
-  --rate N          requests a second in all (150)
-  --bots N          how many bots are driven (6)
-  --while WHAT      meanwhile: a command for the shell, or nodes, redis, postgres, nothing: what of its own
-                    servers is killed and started again (nodes)
-  --nodes N         own nodes on a Redis and a Postgres; 0: one on embedded stores (0)
-  --servers NAMES   rollcall (default), ${peerNames.join(', ')}: one after the other, in one table
-  --seed N          of the load
-  --json FILE       also writes the verdict to FILE
-
-A server that already runs (it counts these requests; no other client may use these bots meanwhile):
-  --url A[,B]       its addresses, best those of the nodes
-  --tokens FILE     as "tokens FOLDER" writes them
-  --direct          each address is one node: no number may ever fall there
-  --history N       seconds to wait for a sample of the history at the end (0; own servers 75)
-  --i-own-this      needed when an address is not this machine
-`;
-
-interface ProveArguments {
-  readonly seconds: number;
-  readonly rate: number;
-  readonly bots: number;
-  readonly during: string;
-  readonly nodes: number;
-  readonly servers: readonly string[];
-  readonly seed: number;
-  readonly urls: readonly string[];
-  readonly tokensFile: string;
-  readonly isLoopback: boolean;
-  readonly isDirect: boolean;
-  readonly historyMs: number;
-}
-
-const parseServers = (given: string): readonly string[] => {
-  const names = given.split(',');
-  for (const name of names) {
-    if (name !== 'rollcall' && !peerNames.some((peer) => peer === name))
-      throw new ArgumentError(`There is no server "${name}" to prove.`);
-  }
-  return names;
-};
+import { parseTarget, readTokens } from '../servers/target.ts';
+import { createRandom } from '../shared/random.ts';
 
 const options = {
-  seconds: text,
-  rate: text,
-  bots: text,
-  while: text,
-  nodes: text,
-  servers: text,
-  seed: text,
-  json: text,
-  url: text,
-  tokens: text,
-  history: text,
-  direct: flag,
-  'i-own-this': flag,
-} as const;
+  seconds: count(30, [1, 86_400], 'how long to drive'),
+  rate: count(150, [1, 5_000], 'requests a second in all'),
+  bots: count(6, [1, 100], 'how many bots are driven'),
+  while: word(
+    'WHAT',
+    `meanwhile: a command for the shell, or what of its own servers is killed and started again: \
+${disturbances.join(', ')} (nodes)`,
+  ),
+  nodes: count(0, [0, 8], 'own nodes on a Redis and a Postgres; 0: one on embedded stores'),
+  servers: names(['rollcall', ...peerNames], 'one after the other, in one table: ', ['rollcall']),
+  seed: count(null, [0, 1_000_000_000], 'of the load'),
+  url: word(
+    'A[,B]',
+    'addresses of a server that runs, best those of the nodes; no other client may use these bots',
+  ),
+  tokens: word('FILE', 'its bots and users, as "tokens FOLDER" writes them'),
+  direct: flag('each address is one node: no number may ever fall there'),
+  history: count(
+    null,
+    [0, 3_600],
+    'seconds to wait for a sample of the history at the end (0; own servers 75)',
+  ),
+  'i-own-this': flag('needed when an address is not this machine'),
+};
+type Given = Values<typeof options>;
 
-const parse = (given: OptionValues<typeof options>): ProveArguments => {
-  const { tokens, 'i-own-this': mine } = given;
-  const targets = (given.url?.split(',') ?? []).map((url) =>
-    parseTarget({ url, 'i-own-this': mine, ...(tokens !== undefined && { tokens }) }),
-  );
+const parseTargets = (given: Given) => {
+  const urls = given.url?.split(',') ?? [];
+  const targets = urls.flatMap((url) => parseTarget({ ...given, url }) ?? []);
   const during = given.while ?? (targets.length === 0 ? 'nodes' : 'nothing');
-  if (targets.length > 0 && during !== 'nothing' && disturbances.some((name) => name === during))
+  const known = disturbances.find((name) => name === during);
+  if (targets.length > 0 && known !== undefined && known !== 'nothing')
     throw new ArgumentError(`--while ${during} is for own servers: name a command that does it.`);
-  const nodes = parseCount('nodes', given.nodes ?? '0', [0, 8]);
-  if (nodes === 0 && ['redis', 'postgres'].includes(during))
+  if (given.nodes === 0 && ['redis', 'postgres'].includes(during))
     throw new ArgumentError(`--while ${during} needs --nodes 1 or more.`);
-  return {
-    seconds: parseCount('seconds', given.seconds ?? '30', [1, 86_400]),
-    rate: parseCount('rate', given.rate ?? '150', [1, 5_000]),
-    bots: parseCount('bots', given.bots ?? '6', [1, 100]),
-    during,
-    nodes,
-    servers: parseServers(given.servers ?? 'rollcall'),
-    seed: parseCount('seed', given.seed ?? String(Date.now() % 1_000_000), [0, 1_000_000_000]),
-    urls: targets.flatMap((target) => target?.url ?? []),
-    tokensFile: tokens ?? '',
-    isLoopback: targets.every((target) => target?.isLoopback ?? true),
-    isDirect: given.direct,
-    historyMs:
-      1_000 * parseCount('history', given.history ?? (targets.length === 0 ? '75' : '0'), [0, 3_600]),
-  };
+  return { targets, during };
 };
 
 /* ------------------------------------------------------------- meanwhile */
-
-/** Runs until its time is over, the log is full, or the run is interrupted. */
-const createClock = ({ seconds }: ProveArguments, stop: AbortSignal, isFull: () => boolean) => {
-  const endMs = performance.now() + seconds * 1_000;
-  return (): boolean => performance.now() >= endMs || stop.aborted || isFull();
-};
 
 const tickMs = 200;
 const disturbMsMax = 4_000;
 /** For a command that starts again what it has stopped. */
 const tidyMsMax = 60_000;
-
-/** Kills one of the own servers after the other. */
-const disturb = async (
-  { servers, random, what }: { servers: OwnServers; random: Random; what: Disturbance },
-  isOver: () => boolean,
-): Promise<number> => {
-  let times = 0;
-  for (; !isOver(); times++) {
-    await sleep(1_000 + random.below(disturbMsMax));
-    if (isOver()) return times;
-    await servers.disturb(what, random);
-  }
-  return times;
-};
 
 /** Runs a command of the shell beside the load; it is ended with it, and may take a while to tidy up. */
 const runCommand = async (command: string, isOver: () => boolean): Promise<string> => {
@@ -159,83 +86,92 @@ const runCommand = async (command: string, isOver: () => boolean): Promise<strin
   return `the command ended with ${code ?? signal}${wasEarly ? ' before the load did' : ''}`;
 };
 
-/* ------------------------------------------------------------- the runs */
+/** Kills one of the own servers after the other. */
+const disturb = async (
+  servers: OwnServers,
+  what: Disturbance,
+  { seed, isOver }: { seed: number; isOver: () => boolean },
+) => {
+  const random = createRandom(seed + 1);
+  let times = 0;
+  for (; !isOver(); times++) {
+    await sleep(1_000 + random.below(disturbMsMax));
+    if (!isOver()) await servers.disturb(what, random);
+  }
+  return `${what} killed ${times} times`;
+};
 
-interface Context extends Pick<CommandContext, 'live' | 'stop'> {
-  readonly given: ProveArguments;
+type Subject = Pick<ProveOptions, 'urls' | 'directory' | 'waitMs' | 'isDirect' | 'clocksMs' | 'firstId'>;
+
+/** Drives until its time is over, the log is full, or the run is interrupted. */
+const proveOne = (
+  subject: Subject,
+  { given, during, historyMs, context: { live, stop } }: Run,
+  servers: OwnServers | null,
+): Promise<Proof> => {
+  const seed = given.seed ?? Date.now() % 1_000_000;
+  const what = disturbances.find((name) => name === during);
+  return proveServer({
+    ...{ ...subject, bots: given.bots, rate: given.rate, random: createRandom(seed), historyMs },
+    show: live.show,
+    meanwhile: async (isFull) => {
+      const endMs = performance.now() + given.seconds * 1_000;
+      const isOver = (): boolean => performance.now() >= endMs || stop.aborted || isFull();
+      if (what === undefined) live.print(await runCommand(during, isOver));
+      else if (what === 'nothing' || servers === null) while (!isOver()) await sleep(tickMs);
+      else live.print(await disturb(servers, what, { seed, isOver }));
+    },
+  });
+};
+
+interface Run {
+  readonly given: Given;
+  readonly during: string;
+  readonly historyMs: number;
+  readonly context: Context;
 }
 
 const ownUsers = 400;
 const remoteClocksMs = 5_000;
 const localClocksMs = 5;
 
-const buildOptions = ({ given, live }: Context) => ({
-  bots: given.bots,
-  random: createRandom(given.seed),
-  rate: given.rate,
-  historyMs: given.historyMs,
-  show: (line: string) => live.show(line),
-});
-
 /** A server of our own: started, driven, killed meanwhile, ended. */
-const proveOwn = async (context: Context, name: string): Promise<Proof> => {
-  const { given, live, stop } = context;
-  const directory = createDirectory({ bots: given.bots, users: ownUsers });
-  const isPeer = name !== 'rollcall';
-  const servers = isPeer
-    ? await startOwnPeer(name as PeerName, directory)
-    : await startOwn({ directory, nodes: given.nodes });
-  const options = buildOptions(context);
-  const what = disturbances.find((one) => one === given.during);
-  const meanwhile: ProveOptions['meanwhile'] = async (isFull) => {
-    const isOver = createClock(given, stop, isFull);
-    if (what === undefined) live.print(`${name}: ${await runCommand(given.during, isOver)}`);
-    else if (what === 'nothing') while (!isOver()) await sleep(tickMs);
-    else {
-      const random = createRandom(given.seed + 1);
-      live.print(`${name}: ${what} killed ${await disturb({ servers, random, what }, isOver)} times`);
-    }
-  };
-  try {
-    const { urls, waitMs } = servers;
-    const own = { urls, waitMs, directory, isDirect: true, clocksMs: localClocksMs, firstId: 1 };
-    return await prove({ ...options, ...own, meanwhile });
-  } finally {
-    await servers.close();
-  }
+const proveOwn = async (name: (typeof peerNames)[number] | 'rollcall', run: Run): Promise<Proof> => {
+  const { bots, nodes } = run.given;
+  const sizes = { bots, users: ownUsers };
+  const servers = name === 'rollcall' ? await startOwn({ ...sizes, nodes }) : await startOwnPeer(name, sizes);
+  const subject = { ...servers, isDirect: true, clocksMs: localClocksMs, firstId: 1 };
+  return proveOne(subject, run, servers).finally(servers.close);
 };
 
-const proveTarget = (context: Context): Promise<Proof> => {
-  const { given, live, stop } = context;
-  const { urls, isDirect, isLoopback } = given;
-  const meanwhile: ProveOptions['meanwhile'] = async (isFull) => {
-    const isOver = createClock(given, stop, isFull);
-    if (given.during === 'nothing') while (!isOver()) await sleep(tickMs);
-    else live.print(await runCommand(given.during, isOver));
-  };
-  return prove({
-    ...buildOptions(context),
-    urls,
-    waitMs: null,
-    directory: readTokens(given.tokensFile),
-    isDirect,
-    clocksMs: isLoopback ? localClocksMs : remoteClocksMs,
+const measure = async (given: Given, context: Context): Promise<void> => {
+  const { targets, during } = parseTargets(given);
+  const proofs = new Map<string, Proof>();
+  context.report(() => ({ parts: [buildProofTable(proofs)], figures: proofs, faults: listLies(proofs) }));
+  const historyMs = 1_000 * (given.history ?? (targets.length === 0 ? 75 : 0));
+  const run = { given, during, historyMs, context };
+  const [first] = targets;
+  if (first === undefined) {
+    for (const name of given.servers) proofs.set(name, await proveOwn(name, run));
+    return;
+  }
+  const subject = {
+    urls: targets.map(({ url }) => url),
+    ...{ waitMs: null, directory: readTokens(first.tokensFile), isDirect: given.direct },
+    clocksMs: targets.every(({ isLoopback }) => isLoopback) ? localClocksMs : remoteClocksMs,
     // Above the numbers of every earlier run.
     firstId: Date.now() * 10,
-    meanwhile,
-  });
+  };
+  proofs.set(subject.urls.join(), await proveOne(subject, run, null));
 };
 
-/** Resolves to the exit code: 0 without a lie, else 1. */
-const run = async (given: ProveArguments, { live, stop, writeJson }: CommandContext): Promise<number> => {
-  const context = { given, live, stop };
-  const proofs = new Map<string, Proof>();
-  if (given.urls.length > 0) proofs.set(given.urls.join(','), await proveTarget(context));
-  else for (const name of given.servers) if (!stop.aborted) proofs.set(name, await proveOwn(context, name));
-  live.clear();
-  console.log(describeProofs(proofs));
-  writeJson(Object.fromEntries(proofs));
-  return [...proofs.values()].some(({ lies }) => lies.length > 0) ? 1 : 0;
-};
-
-export const runProve = defineCommand({ usage, options, parse, run });
+export const prove = defineCommand({
+  name: 'prove',
+  about: 'what a server acknowledged, and what it has after kill -9',
+  more: `\
+Posts, clicks, votes and redeems with values of their own, reads, follows the feed, and receives webhooks;
+then waits for quiet and compares what was acknowledged with what is there. Exits with 1 on any lie.`,
+  options,
+  endsWell: true,
+  run: measure,
+});

@@ -1,131 +1,129 @@
 /**
- * `npm run bench -- search`: how long searches take in a large directory, and what they cost others.
+ * `search`: how long random searches take in a large directory, one after the other, and what 20 searchers at
+ * once cost reads of bots at a fixed rate.
  */
+import { defineCommand, type Report } from '../command.ts';
+import { driveFleet } from '../load/schedule.ts';
+import { choice, count, type Values } from '../options.ts';
+import { percentile } from '../report/statistics.ts';
+import { formatGrouped, tabulate } from '../report/table.ts';
+import { drawSearch, makeNames } from '../scenarios/names.ts';
+import { createAddress } from '../scenarios/scenario.ts';
+import { fillWorld } from '../servers/fill.ts';
+import { storeKinds } from '../servers/stores.ts';
+import { openWorld, type World } from '../servers/world.ts';
+import { createRandom, type Random } from '../shared/random.ts';
 
-import type { ImportRecord } from '../../storage/import/kinds.ts';
-import { parseChoice, parseCount, text } from '../arguments.ts';
-import { fillBots, toGrownId } from '../growth/fill.ts';
-import { describeMachine } from '../machine/machine.ts';
-import type { Live } from '../report/live.ts';
-import { alignColumns } from '../report/text.ts';
-import { buildBotRecord, createDirectory, type Directory } from '../scenarios/directory.ts';
-import { measureBeside, measureSearches } from '../search/measure.ts';
-import { makeNames } from '../search/names.ts';
-import { createFolder, type Folder, importDirectory, startOn } from '../servers/rollcall.ts';
-import { openStores, type Stores } from '../servers/stores.ts';
-import { type CommandContext, defineCommand, interruptedCode, type OptionValues } from './command.ts';
+const options = {
+  listings: count(null, [1_000, 10_000_000], 'bots in the directory (1000000; on the embedded stores 20000)'),
+  stores: choice(storeKinds, 'redis', 'Redis and Postgres, or its own: '),
+  searches: count(1_000, [10, 100_000], 'random searches, one after the other'),
+  searchers: count(20, [1, 1_000], 'clients that search at once beside 50 reads a second'),
+  seconds: count(20, [1, 3_600], 'how long they do'),
+};
+type Given = Values<typeof options>;
 
-const usage = `Usage: npm run bench -- search [options]
+const usualListings = { redis: 1_000_000, embedded: 20_000 };
+const untimed = 50;
 
-  --listings N     bots in the directory (1000000; on the embedded stores 20000)
-  --stores NAME    redis (default: Redis and Postgres), or embedded
-  --searches N     random searches, one after the other (1000)
-  --searchers N    clients that search at once beside 50 reads a second (20)
-  --seconds S      how long they do (20)
-`;
+/** One search of a new visitor, so that none meets the limit of an address. */
+const ask = async (url: string, random: Random) => {
+  const path = drawSearch(random);
+  const begunMs = performance.now();
+  const response = await fetch(`${url}${path}`, {
+    headers: { 'X-Forwarded-For': createAddress(random.next) },
+  });
+  await response.arrayBuffer();
+  return { path, ms: performance.now() - begunMs, ok: response.ok };
+};
+type Timed = Awaited<ReturnType<typeof ask>>;
 
-interface Wanted {
-  readonly listings: number;
-  readonly kind: Stores['kind'];
-  readonly searches: number;
-  readonly searchers: number;
-  readonly seconds: number;
-}
+const countFailed = (all: readonly Timed[]): number => all.filter(({ ok }) => !ok).length;
 
-const options = { listings: text, stores: text, searches: text, searchers: text, seconds: text };
-
-const parse = (given: OptionValues<typeof options>): Wanted => {
-  const kind = parseChoice('stores', given.stores ?? 'redis', ['redis', 'embedded']);
-  const usual = kind === 'redis' ? '1000000' : '20000';
-  return {
-    kind,
-    listings: parseCount('listings', given.listings ?? usual, [1_000, 10_000_000]),
-    searches: parseCount('searches', given.searches ?? '1000', [10, 100_000]),
-    searchers: parseCount('searchers', given.searchers ?? '20', [1, 1_000]),
-    seconds: parseCount('seconds', given.seconds ?? '20', [1, 3_600]),
-  };
+/** `searches`, one at a time. */
+const measureSearches = async (url: string, searches: number) => {
+  const random = createRandom(searches);
+  const all: Timed[] = [];
+  for (let index = 0; index < untimed + searches; index++) all.push(await ask(url, random));
+  const timed = all.slice(untimed);
+  const times = timed.map(({ ms }) => ms);
+  const [worst] = timed.toSorted((a, b) => b.ms - a.ms) as [Timed];
+  const [p50Ms, p99Ms] = [percentile(times, 0.5), percentile(times, 0.99)];
+  return { requests: searches, p50Ms, p99Ms, failed: countFailed(timed), worst };
 };
 
-interface World {
-  readonly folder: Folder;
-  readonly stores: Stores;
-  readonly live: Live;
-}
-
-/** Fills the stores with bots of names of their own. Resolves to the first 1,000 of them, to be read. */
-const fill = async ({ folder, stores, live }: World, listings: number): Promise<Directory['bots']> => {
-  const directory = createDirectory({ bots: 1_000, users: 10 });
-  const { bots, users } = directory;
-  const count = listings - bots.length;
-  const address = stores.rollcall.DATABASE_URL ?? '';
-  const owner = users[0]?.id ?? '';
-  const named =
-    address === '' ? Array.from({ length: count }, (_, index) => buildNamedBot(index, owner)) : [];
-  await importDirectory(folder, { directory, stores: stores.rollcall }, named);
-  if (address !== '') {
-    const copies = { template: bots[0]?.id ?? '', count, makeNames };
-    await fillBots(address, copies, (done) => live.show(`${done} of ${count} bots …`));
-  }
-  return bots;
+/** Reads of bots, 50 a second, while `searchers` clients search without a pause. */
+const measureBeside = async (
+  url: string,
+  {
+    bots,
+    searchers,
+    seconds,
+  }: { readonly bots: World['directory']['bots'] } & Pick<Given, 'searchers' | 'seconds'>,
+) => {
+  const random = createRandom(searchers + 1);
+  const searched: Timed[] = [];
+  let ended = false;
+  const searching = Array.from({ length: searchers }, async () => {
+    while (!ended) searched.push(await ask(url, random));
+  });
+  const directory = { bots, users: [] };
+  const order = {
+    urls: [url],
+    scenario: 'read',
+    routing: 'random',
+    rate: 50,
+    isUniform: true,
+    usedSeconds: 0,
+  } as const;
+  const reads = await driveFleet({ ...order, seconds, directory });
+  ended = true;
+  await Promise.all(searching);
+  return { reads, searches: searched.length, failed: countFailed(searched) };
 };
 
-const buildNamedBot = (index: number, owner: string): ImportRecord => {
-  const { username, displayName, short, tags } = makeNames(index);
-  const user = { username, display_name: displayName };
-  return buildBotRecord(toGrownId(index), index, owner, { user, short, tags });
-};
-
-interface Times {
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly failed: number;
-}
-
-const toRow = (what: string, requests: number, { p50Ms, p99Ms, failed }: Times): readonly string[] => [
-  what,
-  String(requests),
-  p50Ms.toFixed(1),
-  p99Ms.toFixed(1),
-  String(failed),
-];
-
-/** Measures a server that holds these bots; prints a table. */
-const measure = async (url: string, bots: Directory['bots'], { searches, searchers, seconds }: Wanted) => {
+/** Measures a server that holds these bots. */
+const measure = async (url: string, bots: World['directory']['bots'], given: Given): Promise<Report> => {
+  const { searches, searchers, seconds } = given;
   const alone = await measureSearches(url, searches);
   const before = await measureBeside(url, { bots, searchers: 0, seconds });
   const beside = await measureBeside(url, { bots, searchers, seconds });
   const rows = [
-    toRow('searches one after the other', searches, alone),
-    toRow('reads at 50/s', before.reads.requests, before.reads),
-    toRow(`reads beside ${searchers} searchers`, beside.reads.requests, beside.reads),
+    { what: 'searches one after the other', ...alone },
+    { what: 'reads at 50/s', ...before.reads },
+    { what: `reads beside ${searchers} searchers`, ...beside.reads },
   ];
-  const head = ['', 'requests', 'p50 ms', 'p99 ms', 'failed'];
-  console.log(alignColumns({ head, textColumns: 1, rows }));
-  console.log(`the slowest search took ${alone.worstMs.toFixed(0)} ms: ${alone.worst}`);
-  console.log(`the ${searchers} searchers sent ${beside.searches} searches, ${beside.failed} of them failed`);
+  const table = tabulate<Pick<(typeof rows)[0], 'what' | 'requests' | 'p50Ms' | 'p99Ms' | 'failed'>>(rows, [
+    ['', ({ what }) => what],
+    ['requests', ({ requests }) => requests],
+    ['p50 ms', ({ p50Ms }) => p50Ms, 1],
+    ['p99 ms', ({ p99Ms }) => p99Ms, 1],
+    ['failed', ({ failed }) => failed],
+  ]);
+  return {
+    parts: [
+      table,
+      `the slowest search took ${alone.worst.ms.toFixed(0)} ms: ${alone.worst.path}`,
+      `the ${searchers} searchers sent ${beside.searches} searches, ${beside.failed} of them failed`,
+    ],
+    figures: { alone, before, beside },
+  };
 };
 
-/** Resolves to the exit code. */
-const run = async (wanted: Wanted, { live, stop }: CommandContext): Promise<number> => {
-  // The servers and stores end with this process.
-  stop.addEventListener('abort', () => process.exit(interruptedCode));
-  const { processor, cores, commit, date } = describeMachine();
-  const folder = createFolder();
-  const stores = await openStores(wanted.kind, false);
-  try {
-    const bots = await fill({ folder, stores, live }, wanted.listings);
-    const server = await startOn(folder, { profileDir: null, stores: stores.rollcall });
-    live.clear();
-    console.log(
-      `${wanted.listings.toLocaleString('en-US')} listings, ${wanted.kind}; ${processor}, ${cores} cores`,
-    );
-    console.log(`${date}, ${commit}`);
-    await measure(server.url, bots, wanted).finally(server.stop);
-  } finally {
-    await stores.close();
-    folder.remove();
-  }
-  return 0;
-};
-
-export const runSearch = defineCommand({ usage, options, parse, run });
+export const search = defineCommand({
+  name: 'search',
+  about: 'searches among 1,000,000 listings, and reads beside 20 searchers',
+  options,
+  run: async (given, { live, report }) => {
+    const { stores } = given;
+    const listings = given.listings ?? usualListings[stores];
+    const world = await openWorld({ stores, bots: 1_000, users: 10 });
+    const { bots } = world.directory;
+    await fillWorld(world, { count: listings - bots.length, makeNames, live });
+    const { url } = await world.start();
+    live.show('searches and reads …');
+    const { parts, figures = {} } = await measure(url, bots, given);
+    const title = `${formatGrouped(listings)} listings, ${stores}`;
+    report(() => ({ parts: [title, ...parts], figures: { listings, stores, ...figures } }));
+  },
+});

@@ -6,7 +6,8 @@
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArgumentError, flag, parseArguments, parseCount, parseWords, text } from '../arguments.ts';
+import { flag, parseArguments, parseWords, text } from '../arguments.ts';
+import { ArgumentError, parseCount } from '../options.ts';
 import { countTargetUsers } from '../plan.ts';
 import { createDirectory, toImportLines } from '../scenarios/directory.ts';
 

@@ -4,11 +4,12 @@
  * Each runs in a clean checkout of its own. The load, the stores and the measuring are those of this one.
  */
 import { join } from 'node:path';
-import { ArgumentError, parseCount, parseNames, text } from '../arguments.ts';
+import { text } from '../arguments.ts';
 import { openLoad } from '../load/load.ts';
 import { hasProc } from '../machine/cpu.ts';
 import { describeMachine } from '../machine/machine.ts';
-import { alignColumns } from '../report/text.ts';
+import { ArgumentError, parseCount, parseNames } from '../options.ts';
+import { alignColumns } from '../report/table.ts';
 import { createDirectory } from '../scenarios/directory.ts';
 import { votesPerConnectionAndSecond } from '../scenarios/vote.ts';
 import { createFolder } from '../servers/rollcall.ts';

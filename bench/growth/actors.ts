@@ -11,7 +11,7 @@ import { createRegistry } from '../../engine/actors/registry.ts';
 import { emptyFacts, emptyTotals, toLazyState } from '../../engine/entity/state.ts';
 import { createEntityRef, shardsTotal, toIncarnation, toShard } from '../../engine/ids.ts';
 import type { EngineMeters } from '../../engine/ports.ts';
-import { toGrownId } from './fill.ts';
+import { toGrownId } from '../servers/fill.ts';
 
 const actors = 50_000;
 

@@ -55,6 +55,7 @@ export interface Watch {
   begun(): void;
   ended(): void;
 }
+export const unwatched: Watch = { begun: () => {}, ended: () => {} };
 export interface Load {
   readonly name: 'autocannon' | 'wrk';
   /** One order at a time. Rejects when the generator fails or is closed. */

@@ -9,15 +9,9 @@
 import { readResidentBytes } from '../machine/cpu.ts';
 import type { Moment } from '../report/result.ts';
 import type { ServerProcess } from '../servers/process.ts';
+import { parseMetric, readMetrics } from './metrics.ts';
 
 const everyMs = 1_000;
-
-/** The value of a metric without labels; 0 when it is missing. */
-export const parseMetric = (text: string, name: string): number =>
-  Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
-
-export const readMetrics = async ({ adminUrl }: ServerProcess): Promise<string> =>
-  (await fetch(`${adminUrl}/metrics`)).text();
 
 /** Adds to `moments` until it is stopped. */
 export const watchMoments = (server: ServerProcess, moments: Moment[]): { stop(): void } => {

@@ -1,9 +1,9 @@
 /**
  * The table that `prove` prints: a line for each server and kind, then the first lies in words. Pure.
  */
-import { alignColumns } from '../report/text.ts';
+import { type Table, tabulate } from '../report/table.ts';
 import { type Lie, type ProofKind, proofKinds } from './lies.ts';
-import type { Proof } from './verdict.ts';
+import type { KindFigures, Proof } from './verdict.ts';
 
 const columns = ['lost', 'doubled', 'late', 'other'] as const;
 const columnOf: Readonly<Record<string, (typeof columns)[number]>> = {
@@ -19,23 +19,39 @@ const columnOf: Readonly<Record<string, (typeof columns)[number]>> = {
 const countLies = (lies: readonly Lie[], kind: ProofKind, column: (typeof columns)[number]): number =>
   lies.filter((lie) => lie.kind === kind && (columnOf[lie.name] ?? 'other') === column).length;
 
-const toRow = (server: string, kind: ProofKind, { figures, lies }: Proof): readonly string[] => {
-  const found = figures[kind];
-  if (found === null) return [server, kind, ...Array.from({ length: 7 }, () => '–')];
-  const { acknowledged, unknown, refused } = found;
-  const counts = columns.map((column) => countLies(lies, kind, column));
-  return [server, kind, ...[acknowledged, unknown, refused, ...counts].map(String)];
-};
+/** A line for each server and kind. */
+export const buildProofTable = (proofs: ReadonlyMap<string, Proof>): Table =>
+  tabulate(
+    [...proofs].flatMap(([server, { figures, lies }]) =>
+      proofKinds.map((kind) => ({ server, kind, lies, figures: figures[kind] })),
+    ),
+    [
+      ['server', ({ server }) => server],
+      ['what', ({ kind }) => kind],
+      ...(['acknowledged', 'unknown', 'refused'] as const).map(
+        (name) => [name, ({ figures }: { readonly figures: KindFigures | null }) => figures?.[name]] as const,
+      ),
+      ...columns.map(
+        (column) =>
+          [
+            column,
+            ({
+              figures,
+              lies,
+              kind,
+            }: {
+              figures: KindFigures | null;
+              lies: readonly Lie[];
+              kind: ProofKind;
+            }) => (figures === null ? null : countLies(lies, kind, column)),
+          ] as const,
+      ),
+    ],
+    2,
+  );
 
-/** The table of all servers, and the first lies of each in words. */
-export const describeProofs = (proofs: ReadonlyMap<string, Proof>): string => {
-  const head = ['server', 'what', 'acknowledged', 'unknown', 'refused', ...columns];
-  const rows = [...proofs].flatMap(([server, proof]) => proofKinds.map((kind) => toRow(server, kind, proof)));
-  const shown = 20;
-  const lies = [...proofs].flatMap(([server, proof]) => {
-    const lines = proof.lies.slice(0, shown).map((lie) => `  ${lie.kind} ${lie.name}: ${lie.text}`);
-    const rest = proof.lies.length > shown ? [`  … and ${proof.lies.length - shown} more`] : [];
-    return lines.length === 0 ? [] : [`${server}:`, ...lines, ...rest];
-  });
-  return [alignColumns({ head, rows, textColumns: 2 }), ...(lies.length > 0 ? ['', ...lies] : [])].join('\n');
-};
+/** All lies in words. */
+export const listLies = (proofs: ReadonlyMap<string, Pick<Proof, 'lies'>>): readonly string[] =>
+  [...proofs].flatMap(([server, { lies }]) =>
+    lies.map(({ kind, name, text }) => `${server}: ${kind} ${name}: ${text}`),
+  );

@@ -22,7 +22,7 @@ import type { ProveLog } from './prove-log.ts';
 import type { Subject } from './subject.ts';
 
 /** What one kind counted; `null`: the server lacks it. */
-interface KindFigures {
+export interface KindFigures {
   readonly acknowledged: number;
   readonly unknown: number;
   readonly refused: number;

@@ -6,7 +6,7 @@
  */
 import type { Result, ScenarioFigures, ServerFigures } from './result.ts';
 import type { Spread } from './statistics.ts';
-import type { Table } from './tables.ts';
+import type { Table } from './table.ts';
 
 export type Verdict = 'better' | 'worse' | 'noise';
 

@@ -11,7 +11,8 @@ import {
 } from './charts.ts';
 import type { Result } from './result.ts';
 import { buildSteadyTable, describeSteady } from './steady.ts';
-import { buildNotes, buildRatioTable, buildServerTable, describeRun, type Table } from './tables.ts';
+import type { Table } from './table.ts';
+import { buildNotes, buildRatioTable, buildServerTable, describeRun } from './tables.ts';
 
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

@@ -21,6 +21,10 @@ export const computeSpread = (values: readonly number[]): Spread => {
 export const percentile = (values: readonly number[], share: number): number =>
   [...values].sort((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;
 
+/** `p50 1.2 ms, p99 3.4 ms`. */
+export const describePercentiles = (ms: readonly number[], digits: number): string =>
+  [50, 99].map((share) => `p${share} ${percentile(ms, share / 100).toFixed(digits)} ms`).join(', ');
+
 export interface Point {
   readonly x: number;
   readonly y: number;

@@ -6,7 +6,7 @@ import { findSteadyTarget } from '../scenarios/targets.ts';
 import { serverNames } from '../servers/contestants.ts';
 import type { Steady, SteadyRow } from './result.ts';
 import { computeSpread } from './statistics.ts';
-import type { Table } from './tables.ts';
+import type { Table } from './table.ts';
 
 type Value = (row: SteadyRow) => number;
 const totalOf: Value = ({ serverUs, redisUs, postgresUs }) => serverUs + redisUs + postgresUs;

@@ -8,17 +8,8 @@ import { findTargets } from '../scenarios/targets.ts';
 import { serverNames } from '../servers/contestants.ts';
 import type { RatioFigures, Result, ScenarioFigures, ServerFigures } from './result.ts';
 import type { Spread } from './statistics.ts';
+import { formatGrouped, formatRange, type Table } from './table.ts';
 
-export interface Table {
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-  /** The number of text columns, from the left; the rest are numbers. */
-  readonly textColumns: number;
-}
-
-export const formatGrouped = (value: number): string => Math.round(value).toLocaleString('en-US');
-export const formatRange = ({ median, min, max }: Spread, digits: number): string =>
-  `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
 const at = ({ latencyMs }: ServerFigures, percentile: number): string =>
   (latencyMs[(percentiles as readonly number[]).indexOf(percentile)] ?? 0).toFixed(1);
 

@@ -3,23 +3,8 @@
  */
 import type { Result } from './result.ts';
 import { buildSteadyTable, describeSteady } from './steady.ts';
-import { buildNotes, buildRatioTable, buildServerTable, describeRun, type Table } from './tables.ts';
-
-/** Columns as wide as their widest cell; text aligned to the left, numbers to the right. */
-export const alignColumns = ({ head, rows, textColumns: words }: Table): string => {
-  const all = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
-  return all
-    .map((row) =>
-      row
-        .map((cell, column) =>
-          column < words ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
-        )
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
-};
+import { alignColumns, renderMarkdownTable } from './table.ts';
+import { buildNotes, buildRatioTable, buildServerTable, describeRun } from './tables.ts';
 
 const ratioLines = (result: Result): string[] => {
   const table = buildRatioTable(result);
@@ -42,12 +27,6 @@ export const renderText = (result: Result): string =>
   ]
     .join('\n')
     .trimEnd();
-
-export const renderMarkdownTable = ({ head, rows, textColumns: words }: Table): string => {
-  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-  const rule = head.map((_, column) => (column < words ? '---' : '---:'));
-  return [line(head), line(rule), ...rows.map(line)].join('\n');
-};
 
 export const renderMarkdown = (result: Result): string =>
   [

@@ -33,7 +33,7 @@ export interface Program {
 
 const running = new Set<ChildProcess>();
 const stopMs = 15_000;
-const preload = fileURLToPath(new URL('./report-cpu.ts', import.meta.url));
+const preload = fileURLToPath(new URL('../programs/report-cpu.ts', import.meta.url));
 
 /** When this process ends, however it ends, it kills the started one. */
 export const killOnExit = (child: ChildProcess): void => {

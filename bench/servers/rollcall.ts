@@ -114,7 +114,7 @@ export interface BodySizes {
 /** Starts the bare server, which answers with bodies of the given sizes. */
 export const startBare = ({ bot, index, badge, listing, search }: BodySizes): Promise<ServerProcess> =>
   startServer({
-    file: './bare.ts',
+    file: '../programs/bare.ts',
     settings: {
       BODY_BYTES: String(bot),
       INDEX_BYTES: String(index),

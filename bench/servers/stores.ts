@@ -8,8 +8,9 @@ import { listTree, readProcessUs, readTreeUs, readWrittenBytes } from '../machin
 import { type PostgresServer, startPostgres } from '../shared/postgres-server.ts';
 import { type RedisServer, startRedis } from '../shared/redis-server.ts';
 
+export const storeKinds = ['redis', 'embedded'] as const;
 export interface Stores {
-  readonly kind: 'redis' | 'embedded';
+  readonly kind: (typeof storeKinds)[number];
   /** Settings of Rollcall. */
   readonly rollcall: Readonly<Record<string, string>>;
   /** CPU used so far, in microseconds; 0 without such a store. Those of the peers are not included. */
@@ -32,33 +33,25 @@ export const findStores = (stores: Stores, server: string): Stores | null => {
   return server === 'fastify-sql' ? { ...stores.peers, ...none } : stores.peers;
 };
 
-export const postgresSettings = { max_connections: '200', shared_buffers: '256MB' };
+const settings = { max_connections: '200', shared_buffers: '256MB' };
 
-/** `peers`: with a second Redis and Postgres for them. */
-export const openStores = async (kind: Stores['kind'], withPeers: boolean): Promise<Stores> => {
-  const needed = kind === 'redis';
-  const redis = needed ? await startRedis() : null;
-  const postgres = needed
-    ? await startPostgres({ ownGroup: true, settings: postgresSettings, countsStatements: true })
-    : null;
+/** `postgres`: without a Redis. `withPeers`: with a second Redis and Postgres for them. */
+export const openStores = async (kind: Stores['kind'] | 'postgres', withPeers: boolean): Promise<Stores> => {
+  const redis = kind === 'redis' ? await startRedis() : null;
+  const postgres =
+    kind === 'embedded' ? null : await startPostgres({ ownGroup: true, settings, countsStatements: true });
   const peers = withPeers ? await openStores('redis', false) : null;
-  const addresses =
-    redis !== null && postgres !== null
-      ? { REDIS_URL: redis.url, DATABASE_URL: await postgres.database('rollcall') }
-      : { REDIS_URL: '', DATABASE_URL: '' };
   const listProcesses = (): readonly number[] => [
     ...(redis === null ? [] : [redis.pid()]),
     ...(postgres === null ? [] : listTree(postgres.pid())),
   ];
   return {
-    kind,
-    rollcall: addresses,
+    kind: kind === 'embedded' ? 'embedded' : 'redis',
+    rollcall: { REDIS_URL: redis?.url ?? '', DATABASE_URL: (await postgres?.database('rollcall')) ?? '' },
     redisUs: () => (redis === null ? 0 : readProcessUs(redis.pid())),
     postgresUs: () => (postgres === null ? 0 : readTreeUs(postgres.pid())),
     writtenBytes: () => listProcesses().reduce((sum, pid) => sum + readWrittenBytes(pid), 0),
-    peers,
-    redis,
-    postgres,
+    ...{ peers, redis, postgres },
     close: async () => {
       await Promise.all([redis?.dispose(), postgres?.close(), peers?.close()]);
     },

@@ -5,8 +5,9 @@
  * Before the first scenario each server is warmed up by a high rate, then settles under a low one: collecting
  * the garbage of the high rate would else be part of what is measured.
  */
-import { measureLoad } from '../fleet/measure.ts';
+
 import { driveFleet, lists } from '../load/schedule.ts';
+import { measureLoad } from '../measure/usage.ts';
 import type { Live } from '../report/live.ts';
 import type { SteadyRow } from '../report/result.ts';
 import type { Directory } from '../scenarios/directory.ts';

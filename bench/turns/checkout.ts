@@ -3,7 +3,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { ArgumentError } from '../arguments.ts';
+import { ArgumentError } from '../options.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

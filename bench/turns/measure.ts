@@ -6,12 +6,12 @@
  * saturation leaves to collect would else be part of them.
  */
 import { join } from 'node:path';
-import { measureLoad } from '../fleet/measure.ts';
 import type { Load } from '../load/order.ts';
 import { driveFleet } from '../load/schedule.ts';
 import { readResidentBytes, readWrittenBytes } from '../machine/cpu.ts';
 import { canPlace } from '../machine/places.ts';
 import { measureRound } from '../measure/round.ts';
+import { measureLoad } from '../measure/usage.ts';
 import { findFailedClaims } from '../peers/check.ts';
 import type { Live } from '../report/live.ts';
 import type { Directory } from '../scenarios/directory.ts';

@@ -2,7 +2,7 @@
  * Compares two commits that were measured by turns: ratios NEW ÷ OLD within rounds, and what is dearer. Pure.
  */
 import { computeSpread, type Spread } from '../report/statistics.ts';
-import type { Table } from '../report/tables.ts';
+import type { Table } from '../report/table.ts';
 
 export const sides = ['OLD', 'NEW'] as const;
 export type SideName = (typeof sides)[number];

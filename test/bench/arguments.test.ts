@@ -5,10 +5,11 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ArgumentError, parseArguments } from '../../bench/arguments.ts';
+import { parseArguments } from '../../bench/arguments.ts';
 import { runCompare } from '../../bench/commands/compare.ts';
 import { runTokens } from '../../bench/commands/tokens.ts';
-import { readTokens } from '../../bench/target.ts';
+import { ArgumentError } from '../../bench/options.ts';
+import { readTokens } from '../../bench/servers/target.ts';
 import { assertExcludes } from '../support/assert-includes.ts';
 import { makeFolder } from '../support/folder.ts';
 

@@ -4,20 +4,17 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { runDay } from '../../bench/day/run-day.ts';
+import { runDay } from '../../bench/commands/day.ts';
 import { createLive } from '../../bench/report/live.ts';
 
 const test = suite('a day');
 const stop = new AbortController().signal;
 
-for (const [kind, nodes] of [
-  ['embedded', 0],
-  ['Redis and Postgres', 2],
-] as const) {
-  test(`a day on ${kind}`, async () => {
+for (const stores of ['embedded', 'redis'] as const) {
+  test(`a day on ${stores === 'redis' ? 'Redis and Postgres' : stores}`, async () => {
     const live = createLive(process.stderr);
 
-    const options = { nodes, minutes: 1, days: 1, rate: 150, seed: 1, live, stop };
+    const options = { stores, nodes: 2, minutes: 1, days: 1, rate: 150, seed: 1, live, stop };
     const { proof, jobs, memory } = await runDay(options);
 
     assert.equal(proof.lies, []);

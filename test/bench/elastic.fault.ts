@@ -4,23 +4,19 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { runElastic } from '../../bench/elastic/elastic.ts';
-import { createRandom } from '../../bench/shared/random.ts';
+import { runElastic } from '../../bench/commands/elastic.ts';
+import { createLive } from '../../bench/report/live.ts';
 import { seed } from '../faults/harness/fault-case.ts';
 import { printFigures, round } from '../faults/harness/figures.ts';
 
 const test = suite('elastic');
 
 test('primaries 3 to 4 to 3 and nodes 1 to 3 to 1: nothing is lost, nothing counts twice', async () => {
-  const { proof, stages, silences } = await runElastic({
-    rate: 300,
-    nodes: 3,
-    listings: 500,
-    windowSeconds: 1,
-    random: createRandom(seed),
-    show: () => {},
-    stop: new AbortController().signal,
-  });
+  const live = createLive(process.stderr);
+  const stop = new AbortController().signal;
+  const given = { rate: 300, nodes: 3, listings: 500, seconds: 1, seed };
+
+  const { proof, stages, silences } = await runElastic(given, { live, stop });
 
   assert.equal(proof.lies, [], `seed ${seed}`);
   assert.is(stages.length, 4);

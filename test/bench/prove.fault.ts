@@ -10,7 +10,7 @@ import { proofKinds } from '../../bench/prove/lies.ts';
 import { startOwn } from '../../bench/prove/own-servers.ts';
 import { prove } from '../../bench/prove/prove.ts';
 import type { Proof } from '../../bench/prove/verdict.ts';
-import { createDirectory, type Holder } from '../../bench/scenarios/directory.ts';
+import type { Holder } from '../../bench/scenarios/directory.ts';
 import { createRandom } from '../../bench/shared/random.ts';
 import { type LiePlan, openLyingProxy } from './lying-proxy.ts';
 import { plantedLies } from './planted-lies.ts';
@@ -21,8 +21,8 @@ const loadMs = 4_000;
 const sampleMs = 75_000;
 
 /** Each lie is about bots and users of its own: so each meets a directory without a past. */
-const directory = createDirectory({ bots: botsEach * (plantedLies.length + 1), users: 200 });
-const server = await startOwn({ directory, nodes: 0 });
+const server = await startOwn({ bots: botsEach * (plantedLies.length + 1), users: 200, nodes: 0 });
+const { directory } = server;
 test.after(() => server.close());
 
 let used = 0;

@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { copyBots } from '../../bench/growth/fill.ts';
+import { copyBots } from '../../bench/servers/fill.ts';
 import { startPostgres } from '../../bench/shared/postgres-server.ts';
 import { parseOptions } from '../../ops/cli/options.ts';
 import { nodeFlags, preloaded } from '../../ops/setup/launch.mjs';

@@ -3,7 +3,7 @@
  *
  * Prints the trace with `--verbose`, then the violations and the mix. Exit code 1 when anything is violated.
  */
-import { parseCount } from '../../bench/arguments.ts';
+import { parseCount } from '../../bench/options.ts';
 import { parseOptions } from '../../ops/cli/options.ts';
 import { simulate } from './simulation.ts';
 

@@ -21,7 +21,7 @@ const requestsAtOnce = 8;
 
 const startFollowers = (url: string, bots: readonly string[]): Promise<ServerProcess> =>
   startServer({
-    file: '../feed/subscribers.ts',
+    file: '../programs/feed-followers.ts',
     settings: {
       COUNT: String(connections),
       TARGETS: String(bots.length),

@@ -6,8 +6,11 @@
  */
 import postgres from 'postgres';
 import { computeShard, toAddress } from '../../engine/ids.ts';
+import { openStores } from '../../storage/open.ts';
 import type { Sql } from '../../storage/sql/client.ts';
-import type { Names } from '../search/names.ts';
+import type { Live } from '../report/live.ts';
+import type { Names } from '../scenarios/names.ts';
+import type { World } from './world.ts';
 
 const firstId = 500_000_000_000_000_000n;
 const batchRows = 10_000;
@@ -64,12 +67,25 @@ export const copyBots = async (
   }
 };
 
-/** Does the same on a connection of its own, then tidies up. */
-export const fillBots = async (
-  address: string,
-  copies: Copies,
-  onBatch: (done: number) => void,
+/** Adds bots to the stores of a world without nodes. */
+export const fillWorld = async (
+  { stores, folder, directory }: World,
+  {
+    count,
+    makeNames,
+    live,
+  }: { readonly count: number; readonly makeNames?: Copies['makeNames']; readonly live: Live },
 ): Promise<void> => {
+  const copies = { template: directory.bots[0]?.id ?? '', count, ...(makeNames && { makeNames }) };
+  const onBatch = (done: number): void => live.show(`${done} of ${count} bots …`);
+  const address = stores.rollcall.DATABASE_URL ?? '';
+  if (address === '') {
+    const config = { dataDir: folder.dataDir, redisUrl: [], databaseUrl: '' };
+    const opened = await openStores(config, { clock: Date.now, onWarning: () => {} });
+    const fill = copyBots(opened.sql, copies, onBatch).then(() => opened.sql`vacuum analyze`);
+    await fill.finally(() => opened.close());
+    return;
+  }
   // The product's connections abort a statement after seconds.
   const sql = postgres(address, { max: 1, onnotice: () => {} });
   await copyBots(sql as unknown as Sql, copies, onBatch);
