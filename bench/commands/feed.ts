@@ -173,7 +173,8 @@ const addRound = (
   figures.node[shape].push(messageUs);
   live.print(
     `${shape}: node ${(followed.messages / given.seconds).toFixed(0)} messages/s, ` +
-      `${messageUs.toFixed(2)} us each; a post ${others.map(({ cpuUs, posts }) => (cpuUs / posts).toFixed(0)).join(' and ')} us`,
+      `${messageUs.toFixed(2)} us each; ` +
+      `a post ${others.map(({ cpuUs, posts }) => (cpuUs / posts).toFixed(0)).join(' and ')} us`,
   );
 };
 
@@ -274,7 +275,8 @@ const describe = (given: Given, figures: Figures, elsewhere: Delays | null): Rep
   if (elsewhere !== null)
     parts.push(
       'change acknowledged on one node to its message on another: ' +
-        `${describePercentiles(elsewhere.delaysMs, 1)}; ${elsewhere.delaysMs.length} of ${elsewhere.posts} posts shown`,
+        `${describePercentiles(elsewhere.delaysMs, 1)}; ` +
+        `${elsewhere.delaysMs.length} of ${elsewhere.posts} posts shown`,
     );
   return { parts, figures: { ...figures, elsewhere } };
 };
