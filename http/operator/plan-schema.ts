@@ -55,11 +55,14 @@ export const ShownPlan = Type.Object({
   undo_until: toNullable(Timestamp),
   query: Type.Record(Type.String(), Type.Unknown()),
   release: Flag,
-  votes: Type.Integer({ description: 'What the query found and the plan holds.' }),
+  votes: Type.Integer({ description: 'How many votes it makes void.' }),
+  held: Type.Integer({
+    description: 'With those that it only rejects, because a reset or a redeem has made them void.',
+  }),
   skipped: Type.Record(Type.String(), Type.Integer(), {
     description: 'What it found besides, by the reason.',
   }),
-  done: Type.Integer({ description: 'How many of them the present step has dealt with.' }),
+  done: Type.Integer({ description: 'How many of these the present step has dealt with.' }),
   left_out: Type.Record(Type.String(), Type.Integer(), {
     description: 'How many of these it left as they were, by the reason.',
   }),

@@ -65,7 +65,8 @@ export const previewResetAll = async (app: App, body: ResetAllBody): Promise<str
 
 export const previewVoid = async (app: App, itag: string): Promise<string> => {
   const vote = requireFound(await app.catalogue.operator.previews.findVote(itag), 'vote');
-  if (vote.void) return 'This vote is already void: nothing would change.';
+  if (vote.void)
+    return 'This vote is already void: no total would change, but it would not count for its voter either.';
   const at = vote.created_at.toISOString();
   const direction = vote.upvote ? 'upvote' : 'downvote';
   const place = `${vote.target_type} ${vote.target_id}`;

@@ -152,10 +152,10 @@ const describeLeft = (counts: SkipCounts): string => {
 };
 
 const summarise = (plan: VoidPlan): string => {
-  const { state, votes, preview, position, left_out, voided, restored, releases } = plan;
+  const { state, votes, held, preview, position, left_out, voided, restored, releases } = plan;
   const count = (number: number): string => formatCounted(number, 'vote');
   const all = count(votes);
-  const progress = `${count(position)} of ${all} looked at`;
+  const progress = `${count(position)} of ${count(held)} looked at`;
   switch (state) {
     case 'planning':
       return 'The query runs.';

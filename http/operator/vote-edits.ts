@@ -14,7 +14,8 @@ import type { ResetAllBody, ResetBody } from './schema.ts';
 export const voidVote = async (app: App, itag: string): Promise<Reply> => {
   const outcome = await app.catalogue.operator.votes.voidOne(itag);
   if (outcome.kind === 'unknown_vote') throw createNotFoundError('vote');
-  if (outcome.kind !== 'voided') return replyMessage('This vote was already void.');
+  if (outcome.kind !== 'voided')
+    return replyMessage('This vote was already void. It does not count for its voter either.');
   await app.engine.deliverAdjustments(outcome.target.kind, outcome.target.id);
   return replyMessage(`The vote on ${outcome.target.kind} ${outcome.target.id} is void.`);
 };

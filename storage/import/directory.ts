@@ -286,6 +286,10 @@ const hashToUuid = (...parts: readonly unknown[]): string => {
 const voteItag = ({ target_type, target_id, author, created_at, vote_num }: AnyRecord): string =>
   hashToUuid('vote', target_type, target_id, author, Date.parse(created_at as string), vote_num ?? 0);
 
+/** Whether the reason alone says that a vote counts nowhere, not for its voter either. */
+const isRejecting = ({ void_reason }: AnyRecord): boolean =>
+  void_reason === 'operator' || void_reason === 'deleted';
+
 const vote = defineKind('vote', {
   table: 'votes',
   key: 'itag',
@@ -301,6 +305,7 @@ const vote = defineKind('vote', {
     void_reason: makeOptional(createText(0, 64)),
     voided_at: makeOptional(time),
     credit_redeem: makeOptional(uuid),
+    rejected: makeOptional(flag, isRejecting),
     former: makeOptional({ ...flag, table: null }),
     itag: makeOptional(uuid, voteItag),
   },
@@ -308,8 +313,8 @@ const vote = defineKind('vote', {
   listReferences: ({ target_type, target_id, former }) => (former ? [] : [[target_type, target_id]]),
   findContradiction: (record) => {
     if (record.void) return null;
-    if (record.void_reason || record.voided_at || record.credit_redeem) {
-      return 'only a void vote may have void_reason, voided_at or credit_redeem';
+    if (record.void_reason || record.voided_at || record.credit_redeem || record.rejected) {
+      return 'only a void vote may have void_reason, voided_at, credit_redeem or rejected';
     }
     return record.former ? 'a vote of a former listing must be void' : null;
   },
@@ -317,8 +322,8 @@ const vote = defineKind('vote', {
   from: 'vote_rows',
   select: ', not exists (select from totals n where n.incarnation = e.incarnation) as former',
   adaptRow: (row) => {
-    if (row.void) return row;
-    const counts = { ...row, voided_at: null, credit_redeem: null };
+    if (row.void) return row.rejected === isRejecting(row) ? { ...row, rejected: undefined } : row;
+    const counts = { ...row, voided_at: null, credit_redeem: null, rejected: undefined };
     return row.former ? { ...counts, void: true, void_reason: 'deleted' } : { ...counts, void_reason: '' };
   },
 });

@@ -56,7 +56,8 @@ export const voidVotes = async (
   { reason, plan, releases }: VoidChange,
 ): Promise<void> => {
   await transaction`
-    update votes set void = true, void_reason = ${reason}, voided_at = now(), void_plan = ${plan}
+    update votes set void = true, void_reason = ${reason}, voided_at = now(), void_plan = ${plan},
+      rejected = ${reason === 'operator'}
     from ${buildChosen(transaction, votes)}
     where votes.itag = chosen.itag and votes.created_at = chosen.created_at`;
   const waiting = releases ? await findWaiting(transaction, votes) : null;
@@ -74,14 +75,40 @@ export const voidVotes = async (
 };
 
 /**
+ * Rejects votes that a reset or a redeem has made void: they count for their voters no more, and no total
+ * changes.
+ */
+export const rejectVotes = async (
+  transaction: Transaction,
+  votes: readonly FoundVote[],
+  plan: string | null,
+): Promise<void> => {
+  if (votes.length === 0) return;
+  await transaction`
+    update votes set rejected = true, void_plan = ${plan} from ${buildChosen(transaction, votes)}
+    where votes.itag = chosen.itag and votes.created_at = chosen.created_at`;
+};
+
+/** Takes a plan's decision back. Votes that a reset or a redeem has made void stay so: no total changes. */
+export const clearRejections = async (
+  transaction: Transaction,
+  votes: readonly FoundVote[],
+): Promise<void> => {
+  if (votes.length === 0) return;
+  await transaction`
+    update votes set rejected = false, void_plan = null, void = void and void_reason <> 'operator',
+      void_reason = case void_reason when 'operator' then '' else void_reason end,
+      voided_at = case void_reason when 'operator' then null else voided_at end
+    from ${buildChosen(transaction, votes)}
+    where votes.itag = chosen.itag and votes.created_at = chosen.created_at`;
+};
+
+/**
  * Makes votes count again that a plan voided. Their voters wait no longer than before. The caller has locked
  * their listings, which exist.
  */
 export const restoreVotes = async (transaction: Transaction, votes: readonly FoundVote[]): Promise<void> => {
-  await transaction`
-    update votes set void = false, void_reason = '', voided_at = null, void_plan = null
-    from ${buildChosen(transaction, votes)}
-    where votes.itag = chosen.itag and votes.created_at = chosen.created_at`;
+  await clearRejections(transaction, votes);
   const listings = groupByListing(votes);
   const changes = listings.map(({ incarnation, upvotes, downvotes }) => ({
     incarnation,
@@ -150,13 +177,14 @@ const toDecision = (
   return { incarnation, upvotes, downvotes, number, beforeMs: null, single, isRepeatable: !single };
 };
 
+type CheckedVote = FoundVote & { readonly void: boolean; readonly rejected: boolean };
 const findVote = (sql: Queryable, itag: string) =>
-  readFirst(sql<(FoundVote & { readonly void: boolean })[]>`
-    select ${buildFoundColumns(sql)}, void from vote_rows as votes where itag = ${itag}`);
+  readFirst(sql<CheckedVote[]>`
+    select ${buildFoundColumns(sql)}, void, rejected from vote_rows as votes where itag = ${itag}`);
 
 /**
- * Voids one vote. *Ledger* when it resolves; `engine.deliverAdjustments` applies it to the hot store. Rejects
- * with a `StorageError`.
+ * Voids one vote, or rejects it if something else made it void. *Ledger* when it resolves;
+ * `engine.deliverAdjustments` applies it to the hot store. Rejects with a `StorageError`.
  */
 export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<VoidOutcome> =>
   asStorage('ledger.voidVote', () =>
@@ -166,7 +194,11 @@ export const voidVote = (sql: Sql, itag: string, reason: VoidReason): Promise<Vo
       if (!unlocked) return { kind: 'unknown_vote' };
       const target = await lockListing(transaction, unlocked.incarnation);
       const vote = await findVote(transaction, itag);
-      if (!vote || vote.void || !target) return { kind: 'already_void' };
+      if (!vote || !target) return { kind: 'already_void' };
+      if (vote.void) {
+        if (reason === 'operator' && !vote.rejected) await rejectVotes(transaction, [vote], null);
+        return { kind: 'already_void' };
+      }
       await voidVotes(transaction, [vote], { reason, plan: null, releases: reason !== 'redeemed' });
       return { kind: 'voided', target };
     }),

@@ -20,12 +20,12 @@ export const makePlanList = (session: PageSession) =>
     linkRow: ({ plan }) => `#plan/${plan}`,
   });
 
-const makeProgress = ({ summary, done, votes }: Json): HTMLElement =>
+const makeProgress = ({ summary, done, held }: Json): HTMLElement =>
   make(
     'p',
     {},
-    make('progress', { max: String(votes), value: String(done), 'aria-label': String(summary) }),
-    ` ${formatCount(Number(done))} of ${formatCount(Number(votes))}`,
+    make('progress', { max: String(held), value: String(done), 'aria-label': String(summary) }),
+    ` ${formatCount(Number(done))} of ${formatCount(Number(held))}`,
   );
 
 /** Voids exactly the votes of the plan. */

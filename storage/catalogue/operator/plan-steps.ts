@@ -9,7 +9,14 @@
 import type { EntityKind, Target } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import { lockTotals } from '../../ledger/totals.ts';
-import { buildFoundColumns, type FoundVote, restoreVotes, voidVotes } from '../../ledger/void-votes.ts';
+import {
+  buildFoundColumns,
+  clearRejections,
+  type FoundVote,
+  rejectVotes,
+  restoreVotes,
+  voidVotes,
+} from '../../ledger/void-votes.ts';
 import {
   buildRows,
   type Fragment,
@@ -71,9 +78,13 @@ const buildCondition = (sql: Queryable, query: PlanQuery): Fragment => {
       ${flags === undefined ? sql`` : sql`and flags & ${flags}::int <> 0`})`;
 };
 
-/** Builds the column that says why a vote of `vote_rows` is not made void; null if it is. */
-const buildSkipped = (sql: Queryable) =>
-  sql`case when void then void_reason when immutable then 'immutable' end as skipped`;
+/**
+ * Builds the columns that say why a vote of `vote_rows` is not made void, null if it is, and whether it is
+ * rejected instead, because only a reset or a redeem made it void.
+ */
+const buildSkipped = (sql: Queryable) => sql`
+  case when void then void_reason when immutable then 'immutable' end as skipped,
+  void and not rejected and not immutable as "isQuiet"`;
 
 /** Stores the votes. Those of one listing, and of one request, are neighbours: a page has few listings. */
 const storeVotes = async (transaction: Transaction, id: string, query: PlanQuery): Promise<number> => {
@@ -85,23 +96,25 @@ const storeVotes = async (transaction: Transaction, id: string, query: PlanQuery
       from vote_rows ${where}
     ), chosen as (
       select * from found where skipped is null
+    ), held as (
+      select * from found where skipped is null or "isQuiet"
     ), stored as (
       insert into void_plan_votes (plan, position, incarnation, itag, created_at)
       select ${id}, row_number() over (order by incarnation, created_at, author, itag), incarnation, itag,
         created_at
-      from chosen
+      from held
     ), listing as (
       select incarnation, target_type, target_id, count(*) filter (where upvote) as upvotes,
         count(*) filter (where not upvote) as downvotes
       from chosen group by incarnation, target_type, target_id
     )
     update void_plans set state = 'planned', votes = (select count(*) from chosen),
-      preview = jsonb_build_object(
+      held = (select count(*) from held), preview = jsonb_build_object(
         'skipped', ${countSkipped(transaction)},
         'listings_total', (select count(*) from listing),
         'listings', ${showListings(transaction)},
         'samples', ${drawSamples(transaction)})
-    where id = ${id} returning votes`);
+    where id = ${id} returning held`);
 };
 
 const countSkipped = (sql: Queryable) => sql`(
@@ -131,13 +144,15 @@ export const listNextListings = (sql: Queryable, id: string): Promise<readonly T
   join totals using (incarnation)
   where void_plans.id = ${id} and state = 'undoing' and releases`;
 
-type StartedPlan = Pick<VoidPlan, 'id' | 'state' | 'position' | 'votes' | 'releases' | 'left_out'>;
+type StartedPlan = Pick<VoidPlan, 'id' | 'state' | 'position' | 'held' | 'releases' | 'left_out'>;
 /** A vote of a page; `skipped` says why it stays as it is. */
 type PageVote = FoundVote & {
   readonly position: number;
   readonly skipped: string | null;
-  /** Whether the step concerns it: an undo concerns only what its plan made void. */
+  /** Whether the step concerns it: an undo concerns only what its plan made void or rejected. */
   readonly isOwn: boolean;
+  /** A reset or a redeem made it void: the step only rejects it, or takes that back. */
+  readonly isQuiet: boolean;
 };
 
 export interface VoteWaits {
@@ -157,7 +172,7 @@ export interface PageOutcome {
 export const takePage = (sql: Sql, id: string, waits: VoteWaits): Promise<PageOutcome> =>
   runTransaction(sql, 'plans.advance', async (transaction) => {
     const [plan] = await transaction<StartedPlan[]>`
-      select id, state, position, votes, releases, left_out from void_plans
+      select id, state, position, held, releases, left_out from void_plans
       where id = ${id} and state in ('voiding', 'undoing') for update skip locked`;
     if (plan === undefined) return { isMore: false, listing: null };
     await transaction`
@@ -172,9 +187,14 @@ export const takePage = (sql: Sql, id: string, waits: VoteWaits): Promise<PageOu
       ? findVoidable(transaction, plan)
       : findRestorable(transaction, plan, waits));
     const votes = page.filter(({ isOwn, skipped }) => isOwn && skipped === null);
-    if (isVoiding)
+    const quiet = page.filter(({ isOwn, isQuiet }) => isOwn && isQuiet);
+    if (isVoiding) {
       await voidVotes(transaction, votes, { reason: 'operator', plan: id, releases: plan.releases });
-    else await restoreVotes(transaction, votes);
+      await rejectVotes(transaction, quiet, id);
+    } else {
+      await restoreVotes(transaction, votes);
+      await clearRejections(transaction, quiet);
+    }
     return { isMore: await recordPage(transaction, plan, page), listing: listings[0] ?? null };
   });
 
@@ -203,10 +223,10 @@ const findVoidable = (transaction: Transaction, plan: StartedPlan): Promise<read
 const clockMsMax = 60_000;
 
 /**
- * Finds the votes of the page that the plan made void. A vote of a released voter does not come back while
- * its wait lasts, or if the voter voted again within it: two votes of one wait would count (I5). A newer vote
- * of the same plan is no obstacle, because both counted before; votes are restored in the order of their
- * times, so it still names the plan.
+ * Finds the votes of the page that the plan made void or rejected. A vote of a released voter does not come
+ * back while its wait lasts, or if the voter voted again within it: two votes of one wait would count (I5). A
+ * newer vote of the same plan is no obstacle, because both counted before; votes are restored in the order of
+ * their times, so it still names the plan.
  */
 const findRestorable = (
   transaction: Transaction,
@@ -216,18 +236,16 @@ const findRestorable = (
   const wait = transaction`make_interval(secs => ${waitMsMax / 1_000})`;
   return transaction<PageVote[]>`
     select planned.position, ${buildFoundColumns(transaction)}, case
-      when reset.reason is not null then reset.reason
+      when void_reason <> 'operator' then void_reason
+      when reset_reason is not null then reset_reason
       when not ${plan.releases}::boolean then null
       when again.author is not null then 'voted_again'
       when votes.created_at > ${new Date(nowMs - waitMsMax - clockMsMax)} then 'may_vote_again'
-    end as skipped, votes.void and votes.void_plan is not distinct from planned.plan as "isOwn"
+    end as skipped, void_reason <> 'operator' or reset_reason is not null as "isQuiet",
+      votes.void_plan is not distinct from planned.plan as "isOwn"
     from void_plan_votes as planned cross join lateral (
-      select * from votes
-      where votes.itag = planned.itag and votes.created_at = planned.created_at offset 0) as votes
-    left join lateral (
-      select reason from vote_resets
-      where scope in ('all', votes.incarnation::text) and at > votes.created_at order by at limit 1
-    ) as reset on true
+      select * from vote_rows
+      where vote_rows.itag = planned.itag and vote_rows.created_at = planned.created_at offset 0) as votes
     left join lateral (
       select author from votes as newer
       where ${plan.releases}::boolean and newer.author = votes.author
@@ -260,8 +278,8 @@ const recordPage = async (
   const counts: Record<string, number> = { ...plan.left_out };
   for (const { skipped } of left) counts[skipped] = (counts[skipped] ?? 0) + 1;
   const done = own.length - left.length;
-  const position = Math.min(plan.votes, plan.position + votesPerPage);
-  const isLast = position === plan.votes;
+  const position = Math.min(plan.held, plan.position + votesPerPage);
+  const isLast = position === plan.held;
   const isVoiding = plan.state === 'voiding';
   const state = isLast ? (isVoiding ? 'voided' : 'undone') : plan.state;
   await transaction`

@@ -70,6 +70,8 @@ export interface VoidPlan extends NewPlan {
   readonly id: string;
   readonly state: PlanState;
   readonly votes: number;
+  /** With those that it only rejects, because a reset or a redeem made them void. */
+  readonly held: number;
   /** Empty until the query has run. */
   readonly preview: Partial<PlanPreview>;
   /** How many of its votes the present step has dealt with, and which of them it left. */
@@ -85,7 +87,7 @@ export interface VoidPlan extends NewPlan {
 const unconfirmedHours = 24;
 
 const buildPlanColumns = (sql: Queryable) => sql`
-  id, state, query, reason, operator, releases, votes, preview, position, left_out, voided, restored,
+  id, state, query, reason, operator, releases, votes, held, preview, position, left_out, voided, restored,
   created_at, started_at`;
 
 /** Stores a plan, which `fillPlan` fills later. Resolves to its id; `null` when too many are open. */

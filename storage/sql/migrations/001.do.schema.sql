@@ -299,8 +299,11 @@ create table votes (
   credit_redeem uuid,
   -- Dense from 1 for each listing, given out in the transaction that writes the row; null where it was deleted.
   log_number bigint,
-  -- The plan that made it void.
+  -- The plan that made it void or, if it was void already, that rejected it.
   void_plan uuid,
+  -- An operator's decision about the vote itself: it counts nowhere, not for its voter either. A reset or a redeem, which
+  -- may make it void before or after that, only takes it from the totals.
+  rejected boolean not null default false,
   primary key (itag, created_at)
 ) partition by range (created_at);
 create table votes_default partition of votes default;
@@ -321,6 +324,13 @@ create table vote_resets (
   created_at timestamptz not null default now(),
   primary key (scope, at)
 );
+
+-- Votes of the listing before this time are void by an operator's reset, even if something else made them void first;
+-- immutable ones are not.
+create function find_operator_reset(listing bigint) returns timestamptz language sql stable as $$
+  select coalesce(max(at), '-infinity') from vote_resets
+  where scope in ('all', listing::text) and reason <> 'monthly_reset'
+$$;
 
 -- What the ledger decided about past votes, delivered to the hot store until it confirms them.
 create table adjustments (
@@ -1359,8 +1369,9 @@ create table void_plans (
   operator text not null,
   -- Whether its voters may vote again at once; else they wait as if their votes still counted.
   releases boolean not null,
-  -- How many votes it holds.
+  -- How many votes it makes void, and how many it holds: those that a reset or a redeem has made void are only rejected.
   votes bigint not null default 0,
+  held bigint not null default 0,
   -- What operators are shown before they confirm it.
   preview jsonb not null default '{}',
   -- The last of its votes that the present step has dealt with, and what it left as it was, counted by reason.
@@ -1395,7 +1406,12 @@ create view vote_rows as
     case when votes.void then votes.void_reason else coalesce(reset.reason, '') end as void_reason,
     case when votes.void then votes.voided_at when reset.at = 'infinity' then reset.created_at else reset.at end
       as voided_at,
-    votes.log_number,
+    votes.log_number, votes.void_plan, reset.reason as reset_reason,
+    -- Whether it counts nowhere, whatever else made it void.
+    votes.rejected or exists (
+      select from vote_resets
+      where scope in ('all', votes.incarnation::text) and at > votes.created_at and reason <> 'monthly_reset'
+        and (not votes.immutable or reason = 'deleted')) as rejected,
     -- Void, but its voter still has to wait: it was redeemed, or the plan that voided it says so.
     votes.void and (votes.void_reason = 'redeemed' or exists (
       select from void_plans where void_plans.id = votes.void_plan and not void_plans.releases)) as holds

@@ -1,0 +1,108 @@
+/**
+ * Which votes count for their voters, and for the totals, as a replay of everything that was decided about
+ * them. It knows no SQL: each rule is one line over all votes.
+ */
+
+export interface ModelVote {
+  readonly itag: string;
+  readonly listing: number;
+  readonly author: string;
+  readonly atMs: number;
+  readonly voteNumber: number;
+  readonly upvote: boolean;
+  readonly immutable: boolean;
+  isRedeemed: boolean;
+  /** Who decided that it counts nowhere: a plan, or an operator by this vote alone. */
+  rejectedBy: string | null;
+}
+
+export interface ModelReset {
+  readonly listing: number | 'all';
+  readonly atMs: number;
+  readonly reason: 'monthly_reset' | 'operator';
+}
+
+export interface ModelPlan {
+  readonly id: string;
+  readonly releases: boolean;
+  readonly votes: readonly ModelVote[];
+}
+
+type Pair = Pick<ModelVote, 'listing' | 'author'>;
+
+/** An undo leaves a released voter's vote whose wait another vote has used. */
+const waitMs = 43_200_000;
+
+/** Lists of votes by voter and listing. */
+const createPairs = () => {
+  const byPair = new Map<string, ModelVote[]>();
+  return ({ listing, author }: Pair): ModelVote[] => {
+    const key = `${listing} ${author}`;
+    const list = byPair.get(key) ?? [];
+    byPair.set(key, list);
+    return list;
+  };
+};
+
+const compareAge = (left: ModelVote, right: ModelVote): number =>
+  left.atMs - right.atMs || left.voteNumber - right.voteNumber || (left.itag < right.itag ? -1 : 1);
+
+export const createVotersModel = () => {
+  const votes: ModelVote[] = [];
+  const listOf = createPairs();
+  const resets: ModelReset[] = [];
+
+  const isReset = (
+    vote: Pick<ModelVote, 'listing' | 'atMs' | 'immutable'>,
+    reason?: ModelReset['reason'],
+  ): boolean =>
+    resets.some(
+      (reset) =>
+        (reset.listing === 'all' || reset.listing === vote.listing) &&
+        reset.atMs > vote.atMs &&
+        !vote.immutable &&
+        (reason === undefined || reset.reason === reason),
+    );
+  /** Whether it counts for its voter. */
+  const isGenuine = (vote: ModelVote): boolean => vote.rejectedBy === null && !isReset(vote, 'operator');
+  /** Whether it counts for the totals. */
+  const isValid = (vote: ModelVote): boolean => isGenuine(vote) && !vote.isRedeemed && !isReset(vote);
+
+  return {
+    votes,
+    isGenuine,
+    isValid,
+    isReset,
+    /** The votes of one voter on one listing. */
+    listOf: (pair: Pair): readonly ModelVote[] => listOf(pair),
+    cast: (vote: ModelVote): void => {
+      votes.push(vote);
+      listOf(vote).push(vote);
+    },
+    reset: (reset: ModelReset): void => void resets.push(reset),
+    /** An operator voids one vote. */
+    reject: (vote: ModelVote): void => {
+      vote.rejectedBy ??= 'operator';
+    },
+    /** Uses up the oldest valid upvotes. */
+    redeem: (listing: number, count: number): void => {
+      const valid = votes.filter((vote) => vote.listing === listing && vote.upvote && isValid(vote));
+      for (const vote of valid.sort(compareAge).slice(0, count)) vote.isRedeemed = true;
+    },
+    usePlan: ({ id, votes: held }: ModelPlan): void => {
+      for (const vote of held) if (!vote.immutable && isGenuine(vote)) vote.rejectedBy = id;
+    },
+    undoPlan: ({ id, releases, votes: held }: ModelPlan): void => {
+      const own = held.filter(({ rejectedBy }) => rejectedBy === id);
+      const hasVotedAgain = (vote: ModelVote): boolean =>
+        listOf(vote).some(
+          ({ atMs, rejectedBy }) => atMs > vote.atMs && atMs < vote.atMs + waitMs && rejectedBy !== id,
+        );
+      const stays = (vote: ModelVote): boolean =>
+        releases && !vote.isRedeemed && !isReset(vote) && hasVotedAgain(vote);
+      const taken = own.filter((vote) => !stays(vote));
+      for (const vote of taken) vote.rejectedBy = null;
+    },
+  };
+};
+export type VotersModel = ReturnType<typeof createVotersModel>;
