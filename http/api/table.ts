@@ -26,6 +26,7 @@ import { shopRoutes } from './shop.ts';
 import { teamRoutes } from './teams.ts';
 import { vanityRoutes } from './vanity.ts';
 import { voteLogRoutes } from './vote-log.ts';
+import { voterRoutes } from './voters.ts';
 import { voteRoutes } from './votes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
@@ -47,6 +48,7 @@ export const routeFiles: readonly RouteFile[] = [
   { file: 'http/api/packs.ts', routes: packRoutes },
   { file: 'http/api/votes.ts', routes: voteRoutes },
   { file: 'http/api/vote-log.ts', routes: voteLogRoutes },
+  { file: 'http/api/voters.ts', routes: voterRoutes },
   { file: 'http/api/webhooks/routes.ts', routes: webhookRoutes },
   { file: 'http/api/badges.ts', routes: badgeRoutes },
   { file: 'http/api/leaderboards.ts', routes: leaderboardRoutes },

@@ -289,7 +289,7 @@ const readStatusAndVotes = async (app: App, { kind, id, user }: Omit<VoteRequest
 };
 
 /** Waits until the entity's acknowledged votes are in SQL; returns its reference. May throw `not_found`. */
-const readFlushedRef = async (app: App, kind: EntityKind, id: string): Promise<EntityRef> => {
+export const readFlushedRef = async (app: App, kind: EntityKind, id: string): Promise<EntityRef> => {
   const { ref } = await app.engine.read(kind, id);
   await app.engine.waitForFlush(kind, id);
   return ref;

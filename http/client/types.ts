@@ -634,6 +634,34 @@ export interface ListUserVotesReply {
   /** The results of this page; `[]` past the end. */
   readonly results: readonly Vote[];
 }
+export interface GetVoterSummaryReply {
+  /** How often the user voted: requests, each once, up or down. */
+  readonly times: number;
+  /** Days (UTC) in a row with a vote, up to today or yesterday; else 0. */
+  readonly streak: number;
+  /** The most days in a row so far. */
+  readonly longest: number;
+  /** The streak ends then, unless the user votes before; `null` without a streak. */
+  readonly streak_ends_at: string | null;
+  /** Whether there are 2,000 votes or more: older ones are not looked at. */
+  readonly truncated: boolean;
+}
+export interface ListVoterSummariesReply {
+  /** How many results there are on all pages together. */
+  readonly count: number;
+  /** The most results on one page. */
+  readonly per_page: number;
+  /** The results of this page; `[]` past the end. */
+  readonly results: readonly ListVoterSummariesReplyResult[];
+}
+export interface ListVoterSummariesReplyResult extends GetVoterSummaryReply {
+  /** `bot`, `server`, `team` or `pack`. */
+  readonly target_type: string;
+  /** Id of the entity. */
+  readonly target_id: string;
+  /** When the user's newest vote was cast. */
+  readonly voted_at: string;
+}
 export interface ListWebhooksReply {
   /** The webhooks of the entity; up to 5. */
   readonly webhooks: readonly ListWebhooksReplyWebhook[];
@@ -1269,6 +1297,8 @@ export interface Replies {
   readonly 'GET /users/{uid}/{target_type}/{target_id}/votes/@all': ListUserVotesReply;
   readonly 'GET /{target_type}/{target_id}/votes/user-list': readonly string[];
   readonly 'GET /{target_type}/{target_id}/votes/log': VoteLog;
+  readonly 'GET /users/{uid}/{target_type}/{target_id}/votes/summary': GetVoterSummaryReply;
+  readonly 'GET /users/{uid}/votes/summary': ListVoterSummariesReply;
   readonly 'GET /{target_type}/{target_id}/webhooks': ListWebhooksReply;
   readonly 'POST /{target_type}/{target_id}/webhooks': CreateWebhookReply;
   readonly 'PATCH /{target_type}/{target_id}/webhooks/{webhook_id}': null;

@@ -51,6 +51,7 @@ const renderVoteButton = ({ hidden, voteBanned }: Listing): Html => {
   if (voteBanned) return render`<p class="note">It cannot receive votes at the moment.</p>`;
   return render`<button class="main" id="vote" hidden>Vote</button>
 <p class="note" id="vote-note" role="status"></p>
+<p class="note" id="voter-note" hidden></p>
 <noscript><p class="note">Voting needs JavaScript.</p></noscript>`;
 };
 

@@ -52,6 +52,7 @@ import { createCredits } from './votes/credits.ts';
 import { createPushOutbox } from './votes/push.ts';
 import { createReminders } from './votes/reminders.ts';
 import { createVoteLog } from './votes/vote-log.ts';
+import { createVoters } from './votes/voters.ts';
 import { createVotes } from './votes/votes.ts';
 import { createWebhooks } from './webhooks/webhooks.ts';
 
@@ -157,6 +158,7 @@ export const createCatalogue = (pool: Sql, options: CatalogueOptions = {}) => {
     applications: createApplications(sql, snapshots),
     blog: createBlog(sql, snapshots),
     votes: createVotes(sql),
+    voters: createVoters(sql),
     voteLog: createVoteLog(sql),
     webhooks: createWebhooks(sql),
     history: createHistory(sql),

@@ -11,6 +11,8 @@ export interface ModelVote {
   readonly voteNumber: number;
   readonly upvote: boolean;
   readonly immutable: boolean;
+  /** Its number in the log of its listing. */
+  number: number;
   isRedeemed: boolean;
   /** Who decided that it counts nowhere: a plan, or an operator by this vote alone. */
   rejectedBy: string | null;
@@ -28,7 +30,34 @@ export interface ModelPlan {
   readonly votes: readonly ModelVote[];
 }
 
-type Pair = Pick<ModelVote, 'listing' | 'author'>;
+export interface ModelSummary {
+  readonly times: number;
+  readonly streak: number;
+  readonly longest: number;
+  readonly streak_ends_at: Date | null;
+}
+
+const dayMs = 86_400_000;
+
+/** Counts days in a row, one day after the other. */
+export const summariseTimes = (timesMs: readonly number[], nowMs: number): ModelSummary => {
+  const days = new Set(timesMs.map((atMs) => Math.floor(atMs / dayMs)));
+  const countBack = (from: number): number => (days.has(from) ? 1 + countBack(from - 1) : 0);
+  const today = Math.floor(nowMs / dayMs);
+  const last = Math.max(today - 1, ...days);
+  const streak = countBack(last);
+  return {
+    times: new Set(timesMs).size,
+    streak,
+    longest: Math.max(0, ...[...days].map(countBack)),
+    streak_ends_at: streak === 0 ? null : new Date((last + 2) * dayMs),
+  };
+};
+
+export type Pair = Pick<ModelVote, 'listing' | 'author'>;
+
+/** Only the newest votes of a voter are looked at. */
+const votesLookedAt = 2_000;
 
 /** An undo leaves a released voter's vote whose wait another vote has used. */
 const waitMs = 43_200_000;
@@ -47,24 +76,20 @@ const createPairs = () => {
 const compareAge = (left: ModelVote, right: ModelVote): number =>
   left.atMs - right.atMs || left.voteNumber - right.voteNumber || (left.itag < right.itag ? -1 : 1);
 
+type Judged = Pick<ModelVote, 'listing' | 'atMs' | 'immutable'>;
+const isCovered = (vote: Judged, { listing, atMs }: ModelReset): boolean =>
+  (listing === 'all' || listing === vote.listing) && atMs > vote.atMs && !vote.immutable;
+
 export const createVotersModel = () => {
   const votes: ModelVote[] = [];
   const listOf = createPairs();
   const resets: ModelReset[] = [];
 
-  const isReset = (
-    vote: Pick<ModelVote, 'listing' | 'atMs' | 'immutable'>,
-    reason?: ModelReset['reason'],
-  ): boolean =>
-    resets.some(
-      (reset) =>
-        (reset.listing === 'all' || reset.listing === vote.listing) &&
-        reset.atMs > vote.atMs &&
-        !vote.immutable &&
-        (reason === undefined || reset.reason === reason),
-    );
+  const isReset = (vote: Judged): boolean => resets.some((reset) => isCovered(vote, reset));
   /** Whether it counts for its voter. */
-  const isGenuine = (vote: ModelVote): boolean => vote.rejectedBy === null && !isReset(vote, 'operator');
+  const isGenuine = (vote: ModelVote): boolean =>
+    vote.rejectedBy === null &&
+    !resets.some((reset) => reset.reason === 'operator' && isCovered(vote, reset));
   /** Whether it counts for the totals. */
   const isValid = (vote: ModelVote): boolean => isGenuine(vote) && !vote.isRedeemed && !isReset(vote);
 
@@ -75,6 +100,15 @@ export const createVotersModel = () => {
     isReset,
     /** The votes of one voter on one listing. */
     listOf: (pair: Pair): readonly ModelVote[] => listOf(pair),
+    /** As of a time, and of a number of the log. */
+    summarise: (pair: Pair, nowMs: number, upto = Number.POSITIVE_INFINITY): ModelSummary => {
+      const known = listOf(pair).filter(({ number }) => number <= upto);
+      const looked = known.sort((left, right) => right.atMs - left.atMs).slice(0, votesLookedAt);
+      return summariseTimes(
+        looked.filter(isGenuine).map(({ atMs }) => atMs),
+        nowMs,
+      );
+    },
     cast: (vote: ModelVote): void => {
       votes.push(vote);
       listOf(vote).push(vote);

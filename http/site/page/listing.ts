@@ -93,6 +93,16 @@ const readWait = async (account: Account): Promise<Wait> => {
 
 const isOver = ({ hours, minutes, seconds }: Wait): boolean => hours + minutes + seconds === 0;
 
+/** Shows how often the user has voted here. */
+const showVoter = async (account: Account): Promise<void> => {
+  const reply = await fetch(`/users/${encodeURIComponent(account.id)}${path}/votes/summary`);
+  const voter = document.getElementById('voter-note');
+  if (!reply.ok || voter === null) return;
+  const { times, streak } = await reply.json();
+  voter.hidden = times === 0;
+  voter.textContent = `You voted ${count(times, 'time')}${streak > 1 ? `, ${streak} days in a row` : ''}.`;
+};
+
 /** Sends a vote. Resolves to the wait before the next one; `null`: the note says why there is none. */
 const sendVote = async (account: Account): Promise<Wait | null> => {
   const reply = await fetch(`/users/${encodeURIComponent(account.id)}${path}/votes?upvote=true`, {
@@ -101,6 +111,7 @@ const sendVote = async (account: Account): Promise<Wait | null> => {
   });
   if (reply.status === 204) {
     note.textContent = 'Thank you for your vote. ';
+    void showVoter(account);
     return readWait(account);
   }
   const { message, context } = await reply.json();
@@ -160,6 +171,7 @@ const prepareVote = async (): Promise<void> => {
   sessionStorage.removeItem(voteKey);
   if (isReturning) button.click();
   else {
+    void showVoter(account);
     const wait = await readWait(account);
     if (!isOver(wait)) showWait(wait, '');
   }

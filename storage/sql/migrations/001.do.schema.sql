@@ -332,6 +332,33 @@ create function find_operator_reset(listing bigint) returns timestamptz language
   where scope in ('all', listing::text) and reason <> 'monthly_reset'
 $$;
 
+-- How often somebody has voted on a listing, and on how many days (UTC) in a row, as of a time and, unless it is null, of
+-- a number of the vote log. A vote counts unless an operator rejected it or its listing was deleted; a request counts once.
+-- It looks at the newest 2,000 votes: truncated says that there may be more.
+create function summarise_voter(listing bigint, kind text, id text, voter text, upto bigint, at timestamptz)
+returns table (times bigint, streak bigint, longest bigint, streak_ends_at timestamptz, truncated boolean)
+language sql stable as $$
+  with looked as materialized (
+    select created_at, not rejected and (immutable or created_at >= (select find_operator_reset(listing))) as counts
+    from votes
+    where author = voter and target_type = kind and target_id = id and incarnation = listing
+      and (upto is null or log_number <= upto)
+    order by votes.created_at desc limit 2000
+  ), day as (
+    select (created_at at time zone 'UTC')::date as day, count(distinct created_at) as requests
+    from looked where counts group by 1
+  ), run as (
+    select max(day) as last_day, count(*) as days, sum(requests) as requests
+    from (select day, requests, day - row_number() over (order by day)::integer as start from day) as numbered
+    group by start
+  ), newest as (
+    select days, (last_day + 2)::timestamp at time zone 'UTC' as ends_at
+    from run where last_day >= (at at time zone 'UTC')::date - 1 order by last_day desc limit 1
+  )
+  select coalesce((select sum(requests) from run), 0)::bigint, coalesce((select days from newest), 0),
+    coalesce((select max(days) from run), 0), (select ends_at from newest), (select count(*) from looked) = 2000
+$$;
+
 -- What the ledger decided about past votes, delivered to the hot store until it confirms them.
 create table adjustments (
   id bigint generated always as identity primary key,

@@ -2,7 +2,12 @@
  * What counts for voters over 1,000,000 votes on Postgres, against a replay. `SEED` repeats one.
  */
 import { suite } from 'uvu';
-import { assertSameVotes, drawSeed, runReplay } from '../../storage/catalogue/voters-replay.ts';
+import {
+  assertSameSummaries,
+  assertSameVotes,
+  drawSeed,
+  runReplay,
+} from '../../storage/catalogue/voters-replay.ts';
 import { openDatabase } from '../../storage/postgres/database.ts';
 
 const test = suite('a million votes and their voters');
@@ -11,7 +16,9 @@ const votes = Number(process.env.VOTES ?? 1_000_000);
 
 test('what counts for voters is what a replay says', async () => {
   const size = { seed: drawSeed(), votes, listings: 20, authors: 3_000, batch: 2_000 };
-  await assertSameVotes(await runReplay(sql, size));
+  const replay = await runReplay(sql, size);
+  await assertSameVotes(replay);
+  await assertSameSummaries(replay, 2_000);
 });
 
 test.run();

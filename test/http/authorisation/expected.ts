@@ -69,6 +69,8 @@ export const expected: Readonly<Record<string, Expectation>> = {
 
   castVote: selfOnly,
   getStanding: open,
+  getVoterSummary: open,
+  listVoterSummaries: { ...selfOnly, target: 'none' },
   listUserVotes: open,
   listVoters: open,
   readVoteLog: open,

@@ -8,6 +8,7 @@ import type { EntityRef, Incarnation } from '../../../engine/ids.ts';
 import { fillPlan, takePage } from '../../../storage/catalogue/operator/plan-steps.ts';
 import { createPlan, startUndo, startVoiding } from '../../../storage/catalogue/operator/void-plans.ts';
 import { redeemVotes, upsertTier } from '../../../storage/catalogue/votes/credits.ts';
+import { createVoters } from '../../../storage/catalogue/votes/voters.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { createPartitions } from '../../../storage/ledger/partitions.ts';
@@ -35,12 +36,17 @@ interface CastCounts {
   downvotes: number;
   version: number;
 }
+interface ReplayedListing {
+  readonly ref: EntityRef;
+  readonly cast: CastCounts;
+  readonly numbers: { logged: number };
+}
 export interface Replay {
   readonly sql: Sql;
   readonly size: ReplaySize;
   readonly random: Random;
   readonly model: VotersModel;
-  readonly listings: Map<number, { readonly ref: EntityRef; readonly cast: CastCounts }>;
+  readonly listings: Map<number, ReplayedListing>;
   readonly plans: ModelPlan[];
   readonly used: Set<string>;
 }
@@ -75,9 +81,14 @@ const drawRequest = (replay: Replay, nowMs: number): readonly ModelVote[] => {
   const immutable = random.chance(0.03) && !model.isReset({ ...request, immutable: false });
   return Array.from({ length: random.integer(1, 2) }, (_, voteNumber) => ({
     ...{ ...request, itag: itagOf(++itags), voteNumber, immutable },
-    ...{ isRedeemed: false, rejectedBy: null },
+    ...{ number: 0, isRedeemed: false, rejectedBy: null },
   }));
 };
+
+/** The order in which a flush numbers votes. */
+const compareLogged = (left: ModelVote, right: ModelVote): number =>
+  left.atMs - right.atMs ||
+  (left.author === right.author ? (left.itag < right.itag ? -1 : 1) : left.author < right.author ? -1 : 1);
 
 const castVotes = async (replay: Replay, nowMs: number): Promise<void> => {
   const { sql, model, listings, size } = replay;
@@ -88,11 +99,15 @@ const castVotes = async (replay: Replay, nowMs: number): Promise<void> => {
     votes.push(...drawn);
   }
   const rows = votes.map(({ listing, author: user, ...vote }) => {
-    const { ref, cast } = listings.get(listing) as { ref: EntityRef; cast: CastCounts };
+    const { ref, cast } = listings.get(listing) as ReplayedListing;
     cast[vote.upvote ? 'upvotes' : 'downvotes'] += 1;
     cast.version += 1;
     return { ...vote, ref, user };
   });
+  for (const vote of [...votes].sort(compareLogged)) {
+    const { numbers } = listings.get(vote.listing) as ReplayedListing;
+    vote.number = ++numbers.logged;
+  }
   const entities = [...listings.values()].map(({ ref, cast }) => dirty(ref, 1, cast));
   await createLedger(sql).flush({ entities, votes: rows });
   const kept = votes.filter(({ immutable }) => immutable).map(({ itag }) => itag);
@@ -186,7 +201,8 @@ const openReplay = async (sql: Sql, size: ReplaySize): Promise<Replay> => {
   await upsertTier(sql, { id: 'tier', target_type: 'bot', position: 0, votes: 1_000_000, cents: 1 });
   for (let index = 0; index < size.listings; index++) {
     const ref = await addBot(sql, String(100_000_000_000_000_000n + BigInt(index)));
-    listings.set(ref.incarnation, { ref, cast: { upvotes: 0, downvotes: 0, version: 0 } });
+    const cast = { upvotes: 0, downvotes: 0, version: 0 };
+    listings.set(ref.incarnation, { ref, cast, numbers: { logged: 0 } });
   }
   const months = Array.from({ length: 4 }, (_, month) => ({ atMs: startMs + month * 28 * dayMs }));
   await createPartitions(sql).prepare(months);
@@ -227,6 +243,19 @@ export const assertSameVotes = async ({ sql, model, listings, size }: Replay): P
       from totals where incarnation = ${incarnation}`;
     const valid = own.filter(model.isValid).length;
     assert.equal(sums, { valid, total: valid }, `what counts for totals, SEED=${size.seed}`);
+  }
+};
+
+/** Checks what a voter is told, for some voters at some times. */
+export const assertSameSummaries = async (replay: Replay, pairs: number): Promise<void> => {
+  const { sql, model, random, size } = replay;
+  for (let pair = 0; pair < pairs; pair++) {
+    const ref = pickListing(replay);
+    const user = `voter${random.below(size.authors)}`;
+    const nowMs = startMs + random.below((days + 3) * dayMs);
+    const { truncated: _, ...found } = await createVoters(sql).summary({ user, ref }, new Date(nowMs));
+    const known = { listing: ref.incarnation, author: user };
+    assert.equal(found, model.summarise(known, nowMs), `${user} at ${nowMs}, SEED=${size.seed}`);
   }
 };
 

@@ -8,7 +8,7 @@ import { importLines } from '../../../storage/import/import.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { dump } from '../import/store.ts';
 import { openDirectory } from './directory.ts';
-import { assertSameVotes, drawSeed, runReplay } from './voters-replay.ts';
+import { assertSameSummaries, assertSameVotes, drawSeed, runReplay } from './voters-replay.ts';
 
 const test = suite('voters');
 const { sql, close } = await openDirectory();
@@ -16,6 +16,8 @@ test.after(close);
 const replay = await runReplay(sql, { seed: drawSeed(), votes: 1_200, listings: 3, authors: 12, batch: 8 });
 
 test('each vote counts for its voter and for the totals as a replay says', () => assertSameVotes(replay));
+
+test('times and streaks are what a replay says', () => assertSameSummaries(replay, 60));
 
 test('an export that is imported elsewhere says the same of each vote', async () => {
   const text = await dump(sql);

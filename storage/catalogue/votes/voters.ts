@@ -1,0 +1,75 @@
+/**
+ * Voters: how often somebody voted on a listing, and on how many days in a row.
+ *
+ * Everything is computed from the rows of votes when it is read, by the SQL function `summarise_voter`, which
+ * says what counts. Votes that are not flushed yet are not here: callers request a flush first.
+ */
+import type { EntityKind } from '../../../engine/ids.ts';
+import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
+import type { Queryable, Sql } from '../../sql/client.ts';
+import { bindStorage } from '../../sql/errors.ts';
+import { readFirst } from '../../sql/rows.ts';
+import type { VotePair } from './votes.ts';
+
+export interface VoterSummary {
+  /** Requests. */
+  readonly times: number;
+  /** Days in a row up to now. */
+  readonly streak: number;
+  readonly longest: number;
+  /** `null` without a streak. */
+  readonly streak_ends_at: Date | null;
+  /** There may be older votes, which were not looked at. */
+  readonly truncated: boolean;
+}
+export interface VotedListing extends VoterSummary {
+  readonly target_type: EntityKind;
+  readonly target_id: string;
+  readonly voted_at: Date;
+}
+
+/** Listings of one user that are looked at. */
+const listingsMax = 1_000;
+
+/** Builds a call of the function: the votes up to the number `upto`, `null` for all, as of the time `at`. */
+export const buildSummary = (sql: Queryable, { user, ref }: VotePair, at: Date) => sql`
+  summarise_voter(${ref.incarnation}::bigint, ${ref.kind}, ${ref.id}, ${user}, null, ${at}::timestamptz)`;
+
+const summarise = async (sql: Queryable, pair: VotePair, at: Date): Promise<VoterSummary> =>
+  (await readFirst(sql<VoterSummary[]>`select * from ${buildSummary(sql, pair, at)}`)) as VoterSummary;
+
+/**
+ * Lists the listings that a user voted on, those with the newest vote first. It goes from one listing to the
+ * next through the index of the author, so each costs one look at its newest vote.
+ */
+const listSummaries = async (
+  sql: Queryable,
+  user: string,
+  { page, at }: { readonly page: number; readonly at: Date },
+): Promise<{ readonly count: number; readonly rows: readonly VotedListing[] }> => {
+  const rows = await sql<(VotedListing & { count: number })[]>`
+    with recursive listing as (
+      (select target_type, target_id, incarnation, created_at from votes where author = ${user}
+      order by target_type, target_id, created_at desc limit 1)
+      union all
+      select next.* from listing cross join lateral (
+        select target_type, target_id, incarnation, created_at from votes
+        where author = ${user} and (target_type, target_id) > (listing.target_type, listing.target_id)
+        order by target_type, target_id, created_at desc limit 1) as next
+    ), existing as materialized (
+      select looked.* from (select * from listing limit ${listingsMax}) as looked
+      join totals using (incarnation)
+    ), page as (
+      select * from existing order by created_at desc, incarnation
+      limit ${perPage.userVotes} offset ${computeOffset(page, perPage.userVotes)}
+    )
+    select count, target_type, target_id, created_at as voted_at, summary.*
+    from (select count(*) as count from existing) as counted left join page on true
+    left join lateral summarise_voter(
+      incarnation, target_type, target_id, ${user}, null, ${at}::timestamptz) as summary on true
+    order by created_at desc, incarnation`;
+  return { count: rows[0]?.count ?? 0, rows: rows.filter(({ target_id }) => target_id !== null) };
+};
+
+export const createVoters = (sql: Sql) =>
+  bindStorage('voters', sql, { summary: summarise, summaries: listSummaries });

@@ -1,0 +1,110 @@
+/**
+ * Voters over HTTP: how often, in a row, most of all and from where, as clients read it.
+ */
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { addBot, addUser } from '../../storage/catalogue/directory.ts';
+import { until } from '../../support/until.ts';
+import { openWorld } from './world.ts';
+
+const test = suite('routes of voters');
+const dayMs = 86_400_000;
+const world = await openWorld();
+const { sql } = world;
+for (const user of ['robin', 'ann', 'ben', 'cat']) await addUser(sql, user);
+let bots = 0;
+const newBot = async (): Promise<string> => {
+  const id = `voted${++bots}`;
+  await addBot(sql, id);
+  return id;
+};
+test.after(() => world.close());
+
+const vote = async (user: string, bot: string, query = 'upvote=true'): Promise<void> => {
+  const token = await world.token('user', user);
+  const path = `/users/${user}/bots/${bot}/votes?${query}`;
+  await until('the vote', async () => {
+    const { status, text } = await world.ask('PUT', path, { token });
+    if (status !== 503) assert.is(status, 204, text);
+    return status === 204;
+  });
+};
+/** What needs the newest votes is 503 while SQL is slow, and is asked for again. */
+const read = async (path: string, token?: string) => {
+  let json = null as unknown as Awaited<ReturnType<typeof world.ask>>['json'];
+  await until(`an answer to ${path}`, async () => {
+    const reply = await world.ask('GET', path, token === undefined ? {} : { token });
+    json = reply.json;
+    if (reply.status !== 503) assert.is(reply.status, 200, reply.text);
+    return reply.status === 200;
+  });
+  return json;
+};
+/** To noon of a Monday, so that no weekend begins within the next days. */
+const skipToMonday = (): void => {
+  const noonMs = (Math.floor(world.clock.nowMs() / dayMs) + 1) * dayMs + dayMs / 2;
+  const mondayMs = noonMs + ((8 - new Date(noonMs).getUTCDay()) % 7) * dayMs;
+  world.clock.skip(mondayMs - world.clock.nowMs());
+};
+const formatTime = (ms: number): string => new Date(ms).toISOString();
+
+test('times and days in a row grow with votes, and a day without one ends the streak', async () => {
+  const bot = await newBot();
+  const path = `/users/ann/bots/${bot}/votes/summary`;
+  skipToMonday();
+  assert.equal(await read(path), { times: 0, streak: 0, longest: 0, streak_ends_at: null, truncated: false });
+  for (let day = 0; day < 3; day++) {
+    await vote('ann', bot);
+    world.clock.skip(dayMs);
+  }
+  const midnightMs = Math.floor(world.clock.nowMs() / dayMs) * dayMs;
+  const streak_ends_at = formatTime(midnightMs + dayMs);
+  assert.equal(await read(path), { times: 3, streak: 3, longest: 3, streak_ends_at, truncated: false });
+
+  await world.catalogue.operator.votes.reset({ scope: 'all', atMs: midnightMs, reason: 'monthly_reset' });
+  assert.is((await read(path)).streak, 3, 'the month has begun again');
+  world.clock.skip(dayMs);
+  const broken = { times: 3, streak: 0, longest: 3, streak_ends_at: null, truncated: false };
+  assert.equal(await read(path), broken);
+});
+
+test('a request of two votes is one time; an unknown user has none, an unknown bot is 404', async () => {
+  const bot = await newBot();
+  skipToMonday();
+  world.clock.skip(5 * dayMs);
+  await vote('ben', bot);
+  assert.is((await read(`/bots/${bot}`)).votes, 2);
+
+  assert.is((await read(`/users/ben/bots/${bot}/votes/summary`)).times, 1);
+  assert.is((await read(`/users/nobody/bots/${bot}/votes/summary`)).times, 0);
+  assert.is((await world.ask('GET', '/users/ben/bots/unknown/votes/summary')).status, 404);
+});
+
+test('a user sees all listings that they voted on, and nobody else does', async () => {
+  const listed = [];
+  for (let count = 0; count < 12; count++) {
+    const bot = await newBot();
+    listed.unshift(bot);
+    await vote('cat', bot);
+    world.clock.skip(1_000);
+    await read(`/users/cat/bots/${bot}/votes/summary`);
+  }
+  const path = '/users/cat/votes/summary';
+  const token = await world.token('user', 'cat');
+  const [first, second, third] = [
+    await read(path, token),
+    await read(`${path}?page=2`, token),
+    await read(`${path}?page=3`, token),
+  ];
+
+  assert.equal([first.count, first.per_page, third.results], [12, 10, []]);
+  assert.equal(
+    [...first.results, ...second.results].map(({ target_id, times }) => [target_id, times]),
+    listed.map((id) => [id, 1]),
+  );
+  assert.is((await world.ask('GET', path)).status, 401);
+  assert.is((await world.ask('GET', path, { token: await world.token('user', 'ann') })).status, 403);
+  assert.is((await world.ask('GET', path, { token: await world.token('bot', listed[0] ?? '') })).status, 401);
+});
+
+test.run();
