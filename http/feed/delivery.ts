@@ -19,15 +19,13 @@ export const sendFrame = (state: FeedState, client: Client, frame: Frame): void 
   sendText(state, client, { frame, prefix: '' });
 
 export const sendText = (
-  { clock, counts }: Pick<FeedState, 'clock' | 'counts'>,
+  { counts }: Pick<FeedState, 'counts'>,
   client: Client,
   { frame, prefix }: { frame: Frame; prefix: string },
 ): void => {
   const { connection } = client;
   counts.frames[frame.event] = (counts.frames[frame.event] ?? 0) + 1;
-  if (connection.send(prefix + frame.render(connection.kind)) || client.isFull) return;
-  client.isFull = true;
-  client.fullSinceMs = clock.monotonicMs();
+  if (!connection.send(prefix + frame.render(connection.kind))) client.isFull = true;
 };
 
 /** Renders the `id:` line of an event stream, from which it continues: one cursor per target, in order. */

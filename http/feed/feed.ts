@@ -169,7 +169,6 @@ const connect = (
     subscriptions: [],
     positions: [],
     isFull: false,
-    fullSinceMs: 0,
     isClosed: false,
     frames: 0,
     named: 0,
@@ -312,18 +311,13 @@ const scheduleBeat = (open: OpenFeed): void => {
 /** Shows proxies that the connection is in use; writing it reveals a peer that is gone. */
 const comment = ':\n\n';
 
-const beat = ({ slices, clock }: OpenFeed, clients: readonly Client[]): void => {
+const beat = ({ slices }: OpenFeed, clients: readonly Client[]): void => {
   let next = 0;
   slices.add(() => {
     const client = clients[next++];
     if (client === undefined || client.isClosed) return next < clients.length;
-    const { connection } = client;
-    if (client.isFull) {
-      if (clock.monotonicMs() - client.fullSinceMs > feedLimits.fullMsMax) connection.destroy();
-    } else if (connection.kind === 'sse' && !connection.send(comment)) {
-      client.isFull = true;
-      client.fullSinceMs = clock.monotonicMs();
-    }
+    const { connection, isFull } = client;
+    if (!isFull && connection.kind === 'sse') client.isFull = !connection.send(comment);
     return next < clients.length;
   });
 };

@@ -34,8 +34,6 @@ export const feedLimits = {
   /** Targets that one request reads at a time: it ends with the first that is unknown. */
   targetsAtOnce: 4,
   heartbeatSeconds: 15,
-  /** A connection whose socket stays full for longer is closed. */
-  fullMsMax: 60_000,
   /** A target without subscriptions is dropped after this; longer than a request may take. */
   idleMsMax: 15_000,
   /** Clients come back within this after a node has stopped. */
@@ -101,7 +99,6 @@ export interface Client {
   readonly positions: (FeedSubscription | string)[];
   /** The socket takes no more for now. */
   isFull: boolean;
-  fullSinceMs: number;
   isClosed: boolean;
   /** Frames received and targets named in the current window, and its start. */
   frames: number;

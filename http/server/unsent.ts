@@ -1,5 +1,6 @@
 /**
- * Bounds the bytes of replies that clients do not read, over all connections of this process.
+ * Bounds the bytes that clients do not read, over all connections of this process: whole replies, streams,
+ * and messages for followers.
  *
  * A reply that the socket did not take whole waits here, and with it its connection: the parser closes that
  * when another request comes. It is tried again every two seconds, because the system reports room only when
@@ -35,13 +36,13 @@ interface Waiting {
   readonly address: string;
   bytes: number;
   sentBytes: number;
-  progressMs: number;
   /** When it had last taken `slowBytesMin`, and what was sent by then. */
   stretchMs: number;
   stretchBytes: number;
 }
 
 export class UnsentReplies {
+  /** The one that stood still for longest first. */
   readonly #waiting = new Map<UnsentReply, Waiting>();
   readonly #byAddress = new Map<string, number>();
   #bytes = 0;
@@ -52,11 +53,12 @@ export class UnsentReplies {
     return this.#bytes;
   }
 
+  /** Once is enough until the reply is removed. */
   add(reply: UnsentReply, address: string, nowMs: number): void {
+    if (this.#waiting.has(reply)) return;
     const bytes = Math.max(replyBytesMin, reply.unsentBytes);
     const { sentBytes } = reply;
-    const started = { progressMs: nowMs, stretchMs: nowMs, stretchBytes: sentBytes };
-    this.#waiting.set(reply, { address, bytes, sentBytes, ...started });
+    this.#waiting.set(reply, { address, bytes, sentBytes, stretchMs: nowMs, stretchBytes: sentBytes });
     this.#count(address, bytes);
     this.#timer ??= setInterval(() => this.retry(performance.now()), retryMs).unref();
     while ((this.#byAddress.get(address) ?? 0) > addressBytesMax && this.#cutStalest('address', address));
@@ -76,11 +78,14 @@ export class UnsentReplies {
 
   /** Tries all again, and cuts those that are too slow. */
   retry(nowMs: number): void {
-    for (const [reply, waiting] of this.#waiting) {
+    for (const [reply, waiting] of [...this.#waiting]) {
       reply.flush();
       if (!this.#waiting.has(reply)) continue;
       const { sentBytes, unsentBytes } = reply;
-      if (sentBytes > waiting.sentBytes) waiting.progressMs = nowMs;
+      if (sentBytes > waiting.sentBytes) {
+        this.#waiting.delete(reply);
+        this.#waiting.set(reply, waiting);
+      }
       waiting.sentBytes = sentBytes;
       const bytes = Math.max(replyBytesMin, unsentBytes);
       this.#count(waiting.address, bytes - waiting.bytes);
@@ -101,15 +106,13 @@ export class UnsentReplies {
 
   /** Returns false when there is only one left, which may be larger than the bound. */
   #cutStalest(reason: CutReason, address?: string): boolean {
-    let found: [UnsentReply, Waiting] | null = null;
-    let others = 0;
-    for (const each of this.#waiting) {
-      if (address !== undefined && each[1].address !== address) continue;
-      others += 1;
-      if (found === null || each[1].progressMs < found[1].progressMs) found = each;
+    const sum = address === undefined ? this.#bytes : this.#byAddress.get(address);
+    for (const [reply, waiting] of this.#waiting) {
+      if (address !== undefined && waiting.address !== address) continue;
+      if (waiting.bytes === sum) return false;
+      reply.cut(reason, reply.unsentBytes);
+      return true;
     }
-    if (found === null || others === 1) return false;
-    found[0].cut(reason, found[0].unsentBytes);
-    return true;
+    return false;
   }
 }

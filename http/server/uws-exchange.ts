@@ -24,7 +24,7 @@ import {
   type StreamEvents,
   type UpgradeOffer,
 } from './uws-push.ts';
-import { BodyWriter, corkBytesMax, countBytes, restartTimeout } from './uws-send.ts';
+import { BodyWriter, countBytes, countReplyBytes, isLargeReply, restartTimeout } from './uws-send.ts';
 import {
   decodeText,
   RequestHeaders,
@@ -80,16 +80,6 @@ let parsing = false;
 let currentHeaders: RequestHeaders = new RequestHeaders();
 const gatherHeader = (name: string, value: string): void => takeHeader(currentHeaders, name, value);
 
-/** Status line, the headers of every reply, and those of uWebSockets.js: at most so many bytes. */
-const headBytesMax = 400;
-const countReplyBytes = ({ headers, body }: WireReply): number =>
-  headBytesMax + headers.length + countBytes(body);
-
-/** Whether a reply is too large to share a cork. Counts bytes only where the length leaves doubt. */
-const isLargeReply = (reply: WireReply): boolean =>
-  headBytesMax + reply.headers.length + (reply.body?.length ?? 0) * 3 > corkBytesMax &&
-  reply.body !== null &&
-  countReplyBytes(reply) > corkBytesMax;
 const isWhole = ({ stream, push }: WireReply): boolean => stream === undefined && push === undefined;
 
 export const readAddress = (response: HttpResponse): string =>
@@ -116,6 +106,7 @@ export class UwsExchange implements Exchange {
   #bytesMax = 0;
   #sink: StreamSink | null = null;
   #bodyWriter: BodyWriter | null = null;
+  #address: string | null = null;
   /** A reply that waits for the rest of the body, and its time limit. */
   #lateReply: { readonly reply: WireReply; readonly timer: NodeJS.Timeout } | null = null;
 
@@ -281,7 +272,8 @@ export class UwsExchange implements Exchange {
       this.#holdBody();
     } else {
       this.#release();
-      openWebSocket(this.#response, this.offer, reply.push);
+      this.#findAddress(); // An upgraded response does not know it.
+      openWebSocket(this.#response, this.offer, { push: reply.push, events: this.#streamEvents() });
     }
   }
 
@@ -299,7 +291,8 @@ export class UwsExchange implements Exchange {
     else if (isLarge) {
       this.#startBody(reply.body as string | Uint8Array, reply.close);
       return;
-    } else if (reply.push !== undefined) this.#sink = openEventStream(response, reply.push);
+    } else if (reply.push !== undefined)
+      this.#sink = openEventStream(response, reply.push, this.#streamEvents());
     else if (reply.stream !== undefined) {
       this.#sink = openChunkStream(response, reply.stream, this.#streamEvents());
       return;
@@ -348,7 +341,8 @@ export class UwsExchange implements Exchange {
   }
 
   #findAddress(): string {
-    return this.#server.readAddress?.(this) ?? this.readPeerAddress();
+    this.#address ??= this.#server.readAddress?.(this) ?? this.readPeerAddress();
+    return this.#address;
   }
 
   #reportCut(reason: CutReason, unsentBytes: number): void {

@@ -16,17 +16,36 @@ import type {
 import type { WireReply } from './exchange.ts';
 import type { OpenPush, PushConnection, PushOwner } from './push-connection.ts';
 import { pump, type StreamSink } from './stream.ts';
-import type { UnsentReply } from './unsent.ts';
-import { ChunkWriter, chunksBytesMax, restartTimeout } from './uws-send.ts';
+import type { CutReason, UnsentReply } from './unsent.ts';
+import { ChunkWriter, restartTimeout } from './uws-send.ts';
 
-export interface StreamEvents {
-  /** After the last chunk. */
-  onEnd(): void;
+/** Where a connection reports what its client has not read. */
+export interface UnsentEvents {
   /** The socket is full, or has room again. */
   onFull(reply: UnsentReply): void;
   onRoom(reply: UnsentReply): void;
   readonly onCut: UnsentReply['cut'];
 }
+
+export interface StreamEvents extends UnsentEvents {
+  /** After the last chunk. */
+  onEnd(): void;
+}
+
+/** A response that is written piece by piece. */
+const toUnsent = (response: HttpResponse, writer: ChunkWriter, { onCut }: UnsentEvents): UnsentReply => ({
+  get sentBytes() {
+    return writer.sentBytes;
+  },
+  get unsentBytes() {
+    return writer.unsentBytes;
+  },
+  flush: () => restartTimeout(response),
+  cut: (reason, unsentBytes) => {
+    onCut(reason, unsentBytes);
+    response.close();
+  },
+});
 
 /** Goes on with a response whose status and headers are written. */
 export const openChunkStream = (
@@ -36,17 +55,7 @@ export const openChunkStream = (
 ): StreamSink => {
   let writable = (): void => {};
   const writer = new ChunkWriter(response);
-  const reply: UnsentReply = {
-    get sentBytes() {
-      return writer.sentBytes;
-    },
-    unsentBytes: chunksBytesMax,
-    flush: () => restartTimeout(response),
-    cut: (reason, unsentBytes) => {
-      events.onCut(reason, unsentBytes);
-      response.close();
-    },
-  };
+  const reply = toUnsent(response, writer, events);
   response.onWritable(() => {
     if (!writer.flush()) return true;
     events.onRoom(reply);
@@ -112,22 +121,29 @@ class EventStream implements PushConnection {
   readonly kind = 'sse';
   #response: HttpResponse | null;
   readonly #writer: ChunkWriter;
+  readonly #events: UnsentEvents;
+  readonly #reply: UnsentReply;
   #owner: PushOwner | null = null;
   #hasSent = false;
+  #isFull = false;
   /** Events that wait for the end of `cork`; `null` outside of it. */
   #gathered: string | null = null;
 
-  constructor(response: HttpResponse) {
+  constructor(response: HttpResponse, events: UnsentEvents) {
     this.#response = response;
     this.#writer = new ChunkWriter(response);
+    this.#events = events;
+    this.#reply = toUnsent(response, this.#writer, events);
   }
 
   open(push: OpenPush): void {
     this.#response?.onWritable(() => {
       if (!this.#writer.flush(blank)) return true;
       this.#hasSent = false;
+      this.#isFull = false;
       this.#owner?.onWritable();
       if (!this.#hasSent) this.send(comment);
+      if (!this.#isFull) this.#events.onRoom(this.#reply);
       return true;
     });
     this.#owner = push(this);
@@ -136,12 +152,21 @@ class EventStream implements PushConnection {
   send(message: string): boolean {
     if (this.#response === null) return false;
     this.#hasSent = true;
-    if (this.#gathered === null) return this.#writer.write(message, blank);
+    if (this.#gathered === null) return this.#write(message);
     this.#gathered += message;
     if (this.#gathered.length < gatheredMax) return true;
     const text = this.#gathered;
     this.#gathered = '';
-    return this.#writer.write(text, blank);
+    return this.#write(text);
+  }
+
+  #write(text: string): boolean {
+    const hasRoom = this.#writer.write(text, blank);
+    if (!hasRoom) {
+      this.#isFull = true;
+      this.#events.onFull(this.#reply);
+    }
+    return hasRoom;
   }
 
   cork(task: () => void): void {
@@ -149,7 +174,7 @@ class EventStream implements PushConnection {
     task();
     const text = this.#gathered;
     this.#gathered = null;
-    if (text !== '' && this.#response !== null) this.#writer.write(text, blank);
+    if (text !== '' && this.#response !== null) this.#write(text);
   }
 
   end(): void {
@@ -169,6 +194,7 @@ class EventStream implements PushConnection {
   /** The response has ended, or the client has left. */
   abort(): void {
     this.#response = null;
+    this.#events.onRoom(this.#reply);
     const owner = this.#owner;
     this.#owner = null;
     owner?.onClosed();
@@ -176,8 +202,12 @@ class EventStream implements PushConnection {
 }
 
 /** Goes on with a response whose status and headers are written. Returns what to call when it is aborted. */
-export const openEventStream = (response: HttpResponse, push: OpenPush): { abort(): void } => {
-  const stream = new EventStream(response);
+export const openEventStream = (
+  response: HttpResponse,
+  push: OpenPush,
+  events: UnsentEvents,
+): { abort(): void } => {
+  const stream = new EventStream(response, events);
   stream.open(push);
   return stream;
 };
@@ -185,24 +215,54 @@ export const openEventStream = (response: HttpResponse, push: OpenPush): { abort
 /** What uWebSockets.js keeps beside a socket. */
 interface SocketData {
   readonly push: OpenPush;
+  readonly events: UnsentEvents;
   socket: Socket | null;
 }
 
-class Socket implements PushConnection {
+class Socket implements PushConnection, UnsentReply {
   readonly kind = 'websocket';
   owner: PushOwner | null = null;
   #socket: WebSocket<SocketData> | null;
+  readonly #events: UnsentEvents;
+  /** Bytes that the library was given. */
+  #givenBytes = 0;
 
   constructor(socket: WebSocket<SocketData>) {
     this.#socket = socket;
+    this.#events = socket.getUserData().events;
+  }
+
+  get unsentBytes(): number {
+    return this.#socket?.getBufferedAmount() ?? 0;
+  }
+
+  get sentBytes(): number {
+    return this.#givenBytes - this.unsentBytes;
+  }
+
+  /** The library does that by itself. */
+  flush(): void {}
+
+  cut(reason: CutReason, unsentBytes: number): void {
+    this.#events.onCut(reason, unsentBytes);
+    this.destroy();
   }
 
   send(message: string): boolean {
-    return this.#socket?.send(message) === sent;
+    this.#givenBytes += message.length;
+    const hasRoom = this.#socket?.send(message) === sent;
+    if (!hasRoom) this.#report();
+    return hasRoom;
   }
 
   cork(task: () => void): void {
     this.#socket?.cork(task);
+    this.#report();
+  }
+
+  #report(): void {
+    if (this.unsentBytes > 0) this.#events.onFull(this);
+    else this.#events.onRoom(this);
   }
 
   end(code: number, reason: string): void {
@@ -218,11 +278,23 @@ class Socket implements PushConnection {
    * forgets to wait for room.
    */
   writable(): void {
-    setImmediate(() => this.#socket !== null && this.owner?.onWritable());
+    if (this.unsentBytes > 0) return;
+    setImmediate(() => {
+      if (this.#socket !== null) this.owner?.onWritable();
+      this.#report();
+    });
+  }
+
+  /** The library has answered with a pong of so many bytes. */
+  pinged(bytes: number): void {
+    this.#givenBytes += bytes;
+    this.#report();
+    this.owner?.onControl();
   }
 
   closed(): void {
     this.#socket = null;
+    this.#report();
     this.owner?.onClosed();
   }
 }
@@ -232,10 +304,16 @@ const sent = 1;
 
 /**
  * Upgrades a request to a WebSocket. Must not be called inside `cork`: afterwards `cork` would still treat
- * the socket as a response, if it stayed at its address in memory, and might close it.
+ * the socket as a response, if it stayed at its address in memory, and might close it (uWebSockets 1929,
+ * mended in 2026). The library prints a warning for each such upgrade, which has no other consequence: it
+ * writes the 101 at once.
  */
-export const openWebSocket = (response: HttpResponse, offer: UpgradeOffer, push: OpenPush): void => {
-  const data: SocketData = { push, socket: null };
+export const openWebSocket = (
+  response: HttpResponse,
+  offer: UpgradeOffer,
+  opening: { readonly push: OpenPush; readonly events: UnsentEvents },
+): void => {
+  const data: SocketData = { ...opening, socket: null };
   response.upgrade(data, offer.key, offer.protocol, offer.extensions, offer.context);
 };
 
@@ -300,7 +378,7 @@ export const createSocketBehavior = (
     if (message.byteLength > messageBytesMax) socket.end(tooLongCode, 'message too long');
     else socket.getUserData().socket?.owner?.onMessage(isBinary ? null : utf8.decode(message));
   },
-  ping: (socket) => socket.getUserData().socket?.owner?.onControl(),
+  ping: (socket, message) => socket.getUserData().socket?.pinged(message.byteLength),
   pong: (socket) => socket.getUserData().socket?.owner?.onControl(),
   drain: (socket) => socket.getUserData().socket?.writable(),
   close: (socket) => socket.getUserData().socket?.closed(),

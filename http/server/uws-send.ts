@@ -15,17 +15,29 @@
  * | WebSocket messages, 101 | the library appends what it cannot cork; no cork of ours | any |
  */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { WireReply } from './exchange.ts';
 import type { CutReason, UnsentReply } from './unsent.ts';
 
 export const corkBytesMax = 15_000;
 /** What uWebSockets.js holds of a stream whose socket is full: two pieces. */
-export const chunksBytesMax = 30_000;
+const chunksBytesMax = 30_000;
 /** The first chunk has some bytes of head before it, each event a line behind it. */
 const chunkBytesMax = 14_000;
 
 /** The bytes of a body. */
 export const countBytes = (body: string | Uint8Array | null): number =>
   body === null ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
+
+/** Status line, the headers of every reply, and those of uWebSockets.js: at most so many bytes. */
+const headBytesMax = 400;
+export const countReplyBytes = ({ headers, body }: WireReply): number =>
+  headBytesMax + headers.length + countBytes(body);
+
+/** Whether a reply is too large to share a cork. Counts bytes only where the length leaves doubt. */
+export const isLargeReply = (reply: WireReply): boolean =>
+  headBytesMax + reply.headers.length + (reply.body?.length ?? 0) * 3 > corkBytesMax &&
+  reply.body !== null &&
+  countReplyBytes(reply) > corkBytesMax;
 
 const toBytes = (text: string | Uint8Array): Uint8Array =>
   typeof text === 'string' ? Buffer.from(text) : text;
@@ -44,6 +56,11 @@ export class ChunkWriter {
 
   constructor(response: HttpResponse) {
     this.#response = response;
+  }
+
+  /** At most, while the socket is full. */
+  get unsentBytes(): number {
+    return chunksBytesMax + (this.#rest?.length ?? 0);
   }
 
   /** Returns false when the socket is full: then `flush` goes on. */

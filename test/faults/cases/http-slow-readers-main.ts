@@ -159,6 +159,7 @@ const serve = async (wmem: string, count: string, mode = 'read'): Promise<void> 
   const cuts: { reason: string; ms: number }[] = [];
   const server = createHttpServer({
     handle,
+    readAddress: ({ headers }) => headers.forwardedFor,
     onCut: (reason) => cuts.push({ reason, ms: Math.round(performance.now() - begunMs) }),
     phase: { leaving: false, draining: false },
     shared: false,

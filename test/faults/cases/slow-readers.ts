@@ -56,8 +56,14 @@ export interface Kind {
   judge(received: Buffer, closed: boolean): boolean | null;
 }
 
-const request = ({ paths, headers = '' }: Kind): string =>
-  paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`).join('');
+/** Readers so far: each has an address of its own, for together they leave more than one may. */
+let readers = 0;
+
+const buildRequests = ({ paths, headers = '' }: Kind): string => {
+  readers += 1;
+  const lines = `Host: a\r\nX-Forwarded-For: ${readers}\r\n${headers}`;
+  return paths.map((path) => `GET ${path} HTTP/1.1\r\n${lines}\r\n`).join('');
+};
 
 /** How long a reader waits for all, and how often it looks whether that came: it then copies everything. */
 const usualTimes = { readMsMax: 30_000, judgeMs: 20 };
@@ -65,6 +71,7 @@ export const patientTimes = { readMsMax: 180_000, judgeMs: 2_000 };
 
 interface Reading {
   readonly socket: Socket;
+  readonly requests: string;
   readonly parts: Buffer[];
   bytes: number;
   round: number;
@@ -89,7 +96,7 @@ export const readSlowly = (
     };
     const onread = { buffer, callback };
     const socket = connect({ host: address[0], port: address[1], onread });
-    const reading: Reading = { socket, parts: [], bytes: 0, round: 1 };
+    const reading: Reading = { socket, requests: buildRequests(kind), parts: [], bytes: 0, round: 1 };
     const end = (fault: string): void => {
       clearTimeout(timer);
       clearTimeout(judging ?? undefined);
@@ -105,21 +112,21 @@ export const readSlowly = (
         if (whole === null && !closed) return;
         if (whole !== true) end(`cut off after ${reading.bytes} bytes`);
         else if (reading.round >= (kind.rounds ?? 1)) end('');
-        else startRound(reading, kind);
+        else startRound(reading);
       } catch (error) {
         end((error as Error).message);
       }
     };
     socket.on('error', () => judge(true));
     socket.on('close', () => judge(true));
-    socket.write(request(kind));
+    socket.write(reading.requests);
   });
 
-const startRound = (reading: Reading, kind: Kind): void => {
+const startRound = (reading: Reading): void => {
   reading.round += 1;
   reading.parts.length = 0;
   reading.bytes = 0;
-  reading.socket.write(request(kind));
+  reading.socket.write(reading.requests);
 };
 
 interface Parsed {
