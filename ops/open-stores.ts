@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { assertLimits } from '../engine/limits.ts';
 import type { SqlThread } from '../storage/embedded/sql-thread.ts';
 import { openStores } from '../storage/open.ts';
-import { systemClock } from './clock.ts';
+import { assertClockSet, systemClock } from './clock.ts';
 import { assertPortsFree } from './config/addresses.ts';
 import type { Config } from './config/config.ts';
 import { createRepeatedLog } from './log/repeated-log.ts';
@@ -29,9 +29,14 @@ const createLoss = () => {
 /** Rejects with a message for the operator, and leaves nothing open. `sqlThread`: see `StoresOptions`. */
 export const openNodeStores = async (
   config: Config,
-  { logger, sqlThread }: { readonly logger: Logger; readonly sqlThread?: SqlThread | undefined },
+  {
+    logger,
+    nowMs,
+    sqlThread,
+  }: { readonly logger: Logger; readonly nowMs: number; readonly sqlThread?: SqlThread | undefined },
 ) => {
   assertLimits();
+  assertClockSet(nowMs);
   const loss = createLoss();
   const report = createRepeatedLog(logger.error.bind(logger), systemClock);
   /** Receives failures of background work, for the log. */

@@ -12,6 +12,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { toMessage } from '../engine/errors.ts';
 import type { SqlThread } from '../storage/embedded/sql-thread.ts';
+import { readSystemMs } from './clock.ts';
 import { describeStores } from './config/addresses.ts';
 import { type Config, findMisspeltSettings, readConfig, readLogForm } from './config/config.ts';
 import { createLogger, selectLogForm } from './log/log.ts';
@@ -40,8 +41,12 @@ export interface ProgramInput {
 /** Asynchronous, so that a wrong setting rejects and reaches `fail` like every other error. */
 const run = async ({ file, sqlThread }: ProgramInput): Promise<void> => {
   const index = parseWorkerIndex(process.argv);
-  if (index === null && process.argv.length > 2)
-    throw new Error('A start takes no arguments: settings are variables, as in PORT=8000 npm start.');
+  const acceptsClock = process.argv[2] === acceptClockOption;
+  if (index === null && process.argv.length > (acceptsClock ? 3 : 2))
+    throw new Error(
+      `A start takes no arguments but ${acceptClockOption}: ` +
+        'settings are variables, as in PORT=8000 npm start.',
+    );
   const early = createEarlyReporter(readLogForm());
   if (index === null)
     for (const note of [...findMisspeltSettings(), ...findMemoryNotes()]) early.reportNote(note);
@@ -49,28 +54,31 @@ const run = async ({ file, sqlThread }: ProgramInput): Promise<void> => {
   const form = selectLogForm(config);
   const logger = createLogger({ level: config.logLevel, form });
   const output = { logger, reporter: createReporter(form, logger) };
-  return index === null && config.workers > 1
-    ? runWorkers(config, file, output)
-    : runNode(config, index, { ...output, sqlThread });
+  if (index !== null || config.workers === 1)
+    return runNode(config, index, { ...output, sqlThread, acceptsClock });
+  if (acceptsClock) throw new Error(`${acceptClockOption} is for one process: start once with WORKERS=1.`);
+  return runWorkers(config, file, output);
 };
+
+const acceptClockOption = '--accept-clock';
 
 interface Output {
   readonly logger: Logger;
   readonly reporter: Reporter;
 }
 
-type NodeInput = Output & Pick<ProgramInput, 'sqlThread'>;
+type NodeInput = Output & Pick<ProgramInput, 'sqlThread'> & { readonly acceptsClock: boolean };
 
 /** Worker `index` (from 0) listens for the operator on ADMIN_PORT + index. */
 const runNode = async (settings: Config, index: number | null, input: NodeInput): Promise<void> => {
-  const { logger, reporter, sqlThread } = input;
+  const { logger, reporter } = input;
   const config = { ...settings, adminPort: settings.adminPort + (index ?? 0) };
   // Signals may arrive before the welcome is printed, and from the moment the folder is locked.
   let starting: ReturnType<typeof startNode>;
   const stopNode = () => starting.then((running) => running.stop());
   const uncaught = endOnUncaught({ stop: stopNode, limitMs: stopMsMax(config), logger });
   const isDraining = drainOnSignals(stopNode, uncaught, reporter);
-  starting = startNode(config, { logger, sqlThread });
+  starting = startNode(config, input);
   const { notes, url, adminUrl, otherNodes, demo, lost, stop } = await starting;
   void lost.then((reason) => {
     reporter.reportFailure(`Ending, so that a new process can start: ${reason}`);
@@ -84,11 +92,13 @@ const runNode = async (settings: Config, index: number | null, input: NodeInput)
 };
 
 /** Loads the server beside the embedded database, which opens its folder on a thread of its own. */
-const startNode = async (config: Config, { logger, sqlThread }: Omit<NodeInput, 'reporter'>) => {
-  const opening = openNodeStores(config, { logger, sqlThread });
+const startNode = async (config: Config, { logger, reporter, sqlThread, acceptsClock }: NodeInput) => {
+  const systemMs = readSystemMs();
+  const opening = openNodeStores(config, { logger, nowMs: systemMs, sqlThread });
   await Promise.race([opening, sqlThread?.opening]);
   const { start } = await import('./rollcall.ts');
-  return start(config, { logger, opening });
+  const acceptClock = acceptsClock ? { report: reporter.reportNote } : undefined;
+  return start(config, { logger, opening, systemMs, acceptClock });
 };
 
 const reportReady = (

@@ -33,7 +33,7 @@ import type { Stores } from '../storage/open.ts';
 import { prepareStores } from '../storage/prepare.ts';
 import { startInterval } from '../storage/timers.ts';
 import { listRouteNames } from './app.ts';
-import { systemClock } from './clock.ts';
+import { readSystemMs, systemClock } from './clock.ts';
 import { type ClusterContext, openClusterContext } from './cluster-context.ts';
 import { type Config, toCommitRules } from './config/config.ts';
 import { listHomeDefaults } from './config/home-defaults.ts';
@@ -49,6 +49,7 @@ import { type NodeStores, openNodeStores } from './open-stores.ts';
 import { openLogin } from './services/login.ts';
 import { openPush } from './services/push.ts';
 import { openWebhooks } from './services/webhooks.ts';
+import { type ClockInput, checkClock } from './start-clock.ts';
 import { createStop } from './stop.ts';
 import { formatVersion, readVersion } from './version.ts';
 import { createVoteIds } from './vote-ids.ts';
@@ -60,6 +61,10 @@ export interface StartInput extends Hooks {
   readonly logger?: Logger;
   /** Its stores, where the caller has begun to open them. */
   readonly opening?: Promise<NodeStores>;
+  /** Times in the stores that lie ahead of the clock are set to it, and reported line by line. */
+  readonly acceptClock?: { readonly report: (line: string) => void } | undefined;
+  /** The clock of the system, ms; tests give another one. */
+  readonly systemMs?: number;
 }
 
 /** Wrap the stores before the engine gets them: for the faults and crash points of tests. */
@@ -98,13 +103,21 @@ const createOwnLogger = (config: Config): Logger =>
 
 /** Starts one node. On failure it closes everything and rejects with a message for the operator. */
 export const start = async (config: Config, input: StartInput = {}): Promise<Running> => {
-  const { logger = createOwnLogger(config), opening = openNodeStores(config, { logger }), ...hooks } = input;
+  const { logger = createOwnLogger(config), systemMs = readSystemMs(), acceptClock, ...rest } = input;
+  const { opening = openNodeStores(config, { logger, nowMs: systemMs }), ...hooks } = rest;
   const { stores, loss, onWarning, diskFull } = await opening;
   let clusterContext: ClusterContext | null = null;
   try {
     const clusterConfig = { redisUrl: config.redisUrl, checkRules: toCommitRules(config, []).uptime };
     clusterContext = await openClusterContext(stores, clusterConfig, onWarning);
-    const starting = startOn(stores, config, { hooks, logger, loss, onWarning, clusterContext });
+    const starting = startOn(stores, config, {
+      ...{ hooks, logger, loss, onWarning, clusterContext },
+      clock: {
+        nowMs: systemMs,
+        accept: acceptClock !== undefined,
+        report: acceptClock?.report ?? (() => {}),
+      },
+    });
     return await Promise.race([starting, diskFull]);
   } catch (error) {
     const warnings = stores.listWarnings();
@@ -127,12 +140,14 @@ interface StartContext extends Telemetry, Pick<NodeStores, 'loss' | 'onWarning'>
   readonly hooks: Hooks;
   readonly logger: Logger;
   readonly clusterContext: ClusterContext;
+  readonly clock: ClockInput;
 }
 
 /** Starts the node on open stores: one step after the other, each with what those before have made. */
 const startOn = async (stores: Stores, config: Config, options: Omit<StartContext, keyof Telemetry>) => {
   const context = { ...options, ...(await openTelemetry(stores, config)) };
   await prepareStores(stores);
+  await checkClock(stores, context.clock);
   const fleet = await enterFleet(stores, config);
   const operatorToken = config.adminToken || readOperatorToken(config.dataDir);
   const services = await openServices(stores, config, context);

@@ -12,9 +12,10 @@ import { readMark } from '../../storage/move/marks.ts';
 import { applyMove, endMove } from '../../storage/move/move.ts';
 import type { Stores } from '../../storage/open.ts';
 import { prepareStores } from '../../storage/prepare.ts';
-import { systemClock } from '../clock.ts';
+import { readSystemMs, systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { operatorTokenFile } from '../config/operator-token.ts';
+import { checkClock } from '../start-clock.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { flushToSql, runWithStores } from './flush.ts';
 import { createProgress } from './progress.ts';
@@ -108,6 +109,7 @@ const runUndo = async (config: Config, terminal: Terminal): Promise<number> => {
 /** Migrates, unless an interrupted move has closed the directory, and flushes. */
 const flushSource = async (source: Stores): Promise<void> => {
   if ((await readMark(source.sql)) === null) await prepareStores(source);
+  await checkClock(source, { nowMs: readSystemMs(), accept: false, report: () => {} });
   await flushToSql(source);
 };
 

@@ -35,6 +35,7 @@ import {
   id,
   makeOptional,
   permissions,
+  plannedTime,
   platformId,
   putInColumn,
   putInTotals,
@@ -107,7 +108,7 @@ const clickTotals = { clicks, unique_clicks, invite_clicks };
 const voteTotals = { upvotes, downvotes };
 
 const premium = {
-  start_premium_period: makeOptional(time),
+  start_premium_period: makeOptional(plannedTime),
   premium_period_length: makeOptional(putInColumn('premium_period_hours', createInteger(0, 1_000_000))),
 };
 const link = createObjectSchema({ name: createLine(bounds.name), value: createAddress(bounds.address) });
@@ -341,7 +342,7 @@ const session = defineKind('session', {
     minted_by: makeOptional(createText(0, 64)),
     token_hash: hash,
     ...created,
-    expiry: time,
+    expiry: plannedTime,
   },
   ignoreConflicts: true,
   isBlind: true,

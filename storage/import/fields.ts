@@ -7,6 +7,7 @@ import { limits, statsIntegerMax } from '../../engine/limits.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';
 import { countCodePoints, isVisiblyLong, refusedInNames } from '../../engine/rules/text.ts';
 import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
+import { aheadMsMax } from '../clock/look-up.ts';
 import { formatTexts } from '../sql/client.ts';
 
 export type AnyRecord = Readonly<Record<string, unknown>>;
@@ -215,10 +216,15 @@ const isTime = (value: string): boolean => {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(value.slice(0, 19));
 };
 const timeShape = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?Z$/;
-export const time = checked(isTime, 'must be a UTC time like 2026-01-31T12:00:00.000Z', {
-  type: 'timestamptz',
-  fromCell: formatTime,
-});
+const timestamp: Partial<RecordField> = { type: 'timestamptz', fromCell: formatTime };
+const timeRule = 'must be a UTC time like 2026-01-31T12:00:00.000Z';
+/** Of what has happened (storage/clock/times.ts). */
+export const time = checked(
+  (value) => isTime(value) && Date.parse(value) <= Date.now() + aheadMsMax,
+  `${timeRule}, at most a day ahead of this machine's clock`,
+  timestamp,
+);
+export const plannedTime = checked(isTime, timeRule, timestamp);
 /** A time that SQL has in milliseconds, 0 for none. */
 export const timeMs = field(time.schema, 'bigint', {
   empty: 0,

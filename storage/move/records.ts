@@ -35,6 +35,13 @@ export interface HotTransfer {
   readRecords(onEntries: (count: number) => void): AsyncIterable<readonly HotRecord[]>;
   /** Writes records under this process's number of shards. *Hot* when it resolves. */
   writeRecords(records: readonly HotRecord[]): Promise<void>;
+  /**
+   * Finds the newest time by the store's clock: of the last batch of each producer, and of the last votes
+   * where they are in the order of time. 0 for none.
+   */
+  findNewestMs(): Promise<number>;
+  /** Removes producers, last votes and what else is kept by its time if that lies after `nowMs`. */
+  removeAhead(nowMs: number): Promise<void>;
   /** Writes the positions of shards. *Hot* when it resolves. */
   writeHeads(heads: readonly NumberedShardVersion[]): Promise<void>;
 }

@@ -2,9 +2,9 @@
  * The nodes known in Redis: which nodes are alive now, and the facts each reports. (membership.ts lists the
  * nodes known in SQL, for downtimes and jobs.)
  *
- * One script, under the clock of Redis, records a heartbeat, drops nodes without one for `heartbeatLifeMs`
- * and answers with the live nodes. While Redis is away the last answer stays in use, so work may be divided
- * by this list only if doing it twice is harmless.
+ * One script, under the clock of Redis, records a heartbeat, drops nodes without one for `heartbeatLifeMs`,
+ * or with one from before that clock was set back, and answers with the live nodes. While Redis is away the
+ * last answer stays in use, so work may be divided by this list only if doing it twice is harmless.
  */
 import type { RedisCommands } from './commands.ts';
 
@@ -55,9 +55,11 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZADD', KEYS[1], now, ARGV[1])
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 local life = tonumber(ARGV[3])
-for _, gone in ipairs(redis.call('ZRANGE', KEYS[1], '-inf', now - life, 'BYSCORE', 'LIMIT', 0, 1000)) do
-  redis.call('ZREM', KEYS[1], gone)
-  redis.call('HDEL', KEYS[2], gone)
+for _, range in ipairs({{'-inf', now - life}, {now + life, '+inf'}}) do
+  for _, gone in ipairs(redis.call('ZRANGE', KEYS[1], range[1], range[2], 'BYSCORE', 'LIMIT', 0, 1000)) do
+    redis.call('ZREM', KEYS[1], gone)
+    redis.call('HDEL', KEYS[2], gone)
+  end
 end
 redis.call('PEXPIRE', KEYS[1], life)
 redis.call('PEXPIRE', KEYS[2], life)

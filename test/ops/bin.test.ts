@@ -57,9 +57,11 @@ const run = (args: readonly string[], program = join(root, 'ops/bin/rollcall'), 
 test('commands run in the caller’s folder and process, with their arguments and exit code', () => {
   const start = run(['start']);
   const ops = run(['ops', 'users', 'ban', '1 2', '--json']);
+  const accepting = run(['start', '--accept-clock']);
 
   assert.equal(JSON.parse(start.stdout), [join(root, 'ops/main.ts'), elsewhere, start.pid, []]);
   assert.equal(JSON.parse(ops.stdout).slice(3), [['users', 'ban', '1 2', '--json']]);
+  assert.equal(JSON.parse(accepting.stdout)[3], ['--accept-clock']);
   assert.is(start.status, 7);
   assert.is(start.stderr, '');
 });

@@ -19,6 +19,8 @@ export interface NodeOptions {
   readonly dataDir: string;
   /** The file to start instead of ops/main.ts; it must print the same welcome. */
   readonly program?: string;
+  /** Arguments of the program. */
+  readonly args?: readonly string[];
   /** Environment variables beside DATA_DIR and the ports. */
   readonly settings?: Readonly<Record<string, string>>;
   /** A wrapper program with arguments, such as `nsenter`; it must exec the node. */
@@ -58,7 +60,12 @@ export const quiet = {
 
 /** Starts a node; does not wait for it. */
 export const spawnNode = (options: NodeOptions): NodeProcess => {
-  const own = [process.execPath, ...process.execArgv, options.program ?? mainProgram];
+  const own = [
+    process.execPath,
+    ...process.execArgv,
+    options.program ?? mainProgram,
+    ...(options.args ?? []),
+  ];
   const [command = '', ...words] = [...(options.through ?? []), ...own];
   const child = spawn(command, words, {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -68,6 +68,7 @@ export const toVisitorsKey = (shard: Shard, address: EntityAddress, incarnation:
 export const toBucket = (atMs: number): number => Math.max(0, Math.floor(atMs / limits.voteBucketMs));
 /** Builds the first part of a vote's key, so that expired buckets form one range. */
 export const toBucketKey = (bucket: number): string => bucket.toString(36).padStart(8, '0');
+export const parseBucket = (key: string): number => Number.parseInt(key.slice(0, 8), 36);
 
 /** Builds the key of a bot's part. Those of a table, and of a listing, form one range (`toPartsRange`). */
 export const toPartKey = (listing: string, shardCount: number, id: number): string =>
@@ -85,6 +86,7 @@ export const toPartsRange = (listing: string, shardCount?: number): { start: str
 /** Builds the key of a bot in the index of due parts, earliest first. Without an address: a bound. */
 export const toDuePartsKey = (shard: Shard, dueMs: number, address: EntityAddress | ''): string =>
   `s${shard} ${dueMs.toString(36).padStart(11, '0')} ${address}`;
+export const parseDueMs = (key: string): number => Number.parseInt(key.split(' ')[1] ?? '', 36);
 
 /**
  * Joins voter and listing to the key of a last vote without its bucket. Where both ids are too long for one

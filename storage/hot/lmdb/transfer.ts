@@ -5,17 +5,21 @@
  * record that cannot be read ends the move.
  */
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
-import { computeShard, type EntityAddress, type Incarnation } from '../../../engine/ids.ts';
+import { computeShard, type EntityAddress, type Incarnation, type Shard } from '../../../engine/ids.ts';
+import { limits } from '../../../engine/limits.ts';
 import type { HotRecord, HotTransfer } from '../../move/records.ts';
 import { runCheckpoint } from './checkpoint.ts';
 import { packPart, packSlot, packVisitor, unpackPart, unpackSlot, unpackVisitor } from './codec.ts';
 import {
+  parseBucket,
+  parseDueMs,
   parsePartKey,
   parseVoterKey,
   toBucket,
   toBucketKey,
   toDuePartsKey,
   toPartKey,
+  toProducerKey,
   toSlotKey,
   toVisitorsKey,
   toVoterKey,
@@ -54,16 +58,46 @@ export const createTransfer = (writer: Writer): HotTransfer => {
       }
       yield chunk;
     },
-    writeRecords: (records) =>
-      writeInTables(writer, 'move', () => {
+    writeRecords: async (records) => {
+      await writeInTables(writer, 'move', () => {
         for (const record of records) putRecord(writer, record);
-      }),
+      });
+      writer.recentSlots.clear();
+    },
+    findNewestMs: async () => {
+      const seen = writer.mirror.flatMap(({ producers }) => [...producers.values()]);
+      const votes = [...tables.votes.getKeys({ reverse: true, limit: 1 }), ...writer.pending.votes.keys()];
+      const bucketsMs = votes.map((key) => parseBucket(key) * limits.voteBucketMs);
+      return Math.max(0, ...seen.map(({ seenMs }) => seenMs), ...bucketsMs);
+    },
+    removeAhead: async (nowMs) => {
+      await completeTables();
+      await removeAhead(writer, nowMs);
+    },
     writeHeads: (heads) =>
       writeInTables(writer, 'move', () => {
         putFormat(tables, writer.journal);
         for (const { shard, ...head } of heads) putMeta(tables, shard, head);
       }),
   };
+};
+
+/** Judgements of shards of bots are in the index of the records as they are written. */
+const removeAhead = async (writer: Writer, nowMs: number): Promise<void> => {
+  const { tables, mirror } = writer;
+  const votes = [...tables.votes.getKeys({ start: toBucketKey(toBucket(nowMs) + 1) })];
+  const parts = [...tables.dueParts.getKeys({})].filter((key) => parseDueMs(key) > nowMs);
+  const ahead = mirror.flatMap(({ producers }, shard) =>
+    [...producers].flatMap(([producer, { seenMs }]) =>
+      seenMs > nowMs ? [{ producers, producer, key: toProducerKey(shard as Shard, producer) }] : [],
+    ),
+  );
+  await writeInTables(writer, 'clock', () => {
+    for (const key of votes) tables.votes.remove(key);
+    for (const key of parts) tables.dueParts.remove(key);
+    for (const { key } of ahead) tables.producers.remove(key);
+  });
+  for (const { producers, producer } of ahead) producers.delete(producer);
 };
 
 const assertReadable = <Value>(value: Value | null, key: string): Value => {

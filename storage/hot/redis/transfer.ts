@@ -7,10 +7,10 @@
 import type { Redis } from 'ioredis';
 import { type PartsState, type PartsTable, presenceStatuses } from '../../../engine/entity/state.ts';
 import { lastVoteFlags } from '../../../engine/entity/votes.ts';
-import { computeShard, type EntityAddress, type Incarnation } from '../../../engine/ids.ts';
+import { computeShard, type EntityAddress, type Incarnation, listAllShards } from '../../../engine/ids.ts';
 import { limits } from '../../../engine/limits.ts';
 import type { HotRecord, HotTransfer } from '../../move/records.ts';
-import { nodesSeenKey } from '../../nodes/heartbeats.ts';
+import { heartbeatLifeMs, nodesSeenKey } from '../../nodes/heartbeats.ts';
 import { formatField, redisFormat } from './format.ts';
 import type { Link } from './link.ts';
 import { packShortArray, packValue } from './pack.ts';
@@ -24,7 +24,7 @@ const count = 1_000;
 
 export const createTransfer = (link: Link): HotTransfer => ({
   isEmpty: async () => (await countKeys(link)) === 0,
-  hasNodes: async () => Number(await link.send('EXISTS', [nodesSeenKey])) > 0,
+  hasNodes: () => hasNodes(link),
   removeAll: async () => {
     for (const primary of link.listPrimaries()) await primary.flushdb();
   },
@@ -36,6 +36,15 @@ export const createTransfer = (link: Link): HotTransfer => ({
     const commands = mergeCommands(records.flatMap((record) => listCommands(link, record)));
     await Promise.all(commands.map(([name, ...args]) => link.send(name, args)));
   },
+  findNewestMs: async () => Math.max(0, ...(await listProducers(link)).map(({ seenMs }) => seenMs)),
+  removeAhead: async (nowMs) => {
+    for (const { key, field, seenMs } of await listProducers(link)) {
+      if (seenMs <= nowMs) continue;
+      await link.send('HDEL', [`${key}e`, field]);
+      await link.send('SREM', [`${key}p`, field]);
+    }
+    for (const primary of link.listPrimaries()) await dropLasting(primary, link.prefix);
+  },
   writeHeads: async (heads) => {
     for (const { shard, generation, version, chainHash } of heads) {
       const position = packDoubles([version, chainHash]);
@@ -44,6 +53,42 @@ export const createTransfer = (link: Link): HotTransfer => ({
     }
   },
 });
+
+/** By the clock of Redis: one that was set back leaves marks that lie ahead of it. */
+const hasNodes = async (link: Link): Promise<boolean> => {
+  const [seconds = 0] = (await link.listPrimaries()[0]?.time()) ?? [];
+  const nowMs = Number(seconds) * 1_000;
+  const range = [nowMs - heartbeatLifeMs, nowMs + heartbeatLifeMs];
+  return ((await link.send('ZRANGEBYSCORE', [nodesSeenKey, ...range])) as unknown[]).length > 0;
+};
+
+/** Lists the last batch of each producer (`packNewest` in functions/1-slots.lua). */
+const listProducers = async (link: Link) => {
+  const producers: { key: string; field: Buffer; seenMs: number }[] = [];
+  for (const shard of listAllShards()) {
+    const key = `${link.prefix}{s${toTag(shard)}}:`;
+    for (const field of (await link.send('SMEMBERS', [`${key}p`])) as Buffer[]) {
+      const newest = (await link.send('HGET', [`${key}e`, field])) as Buffer | null;
+      if (newest === null) continue;
+      const seenMs = newest[0] === 0x93 ? newest.readDoubleBE(11) : newest.readDoubleLE(9);
+      producers.push({ key, field, seenMs });
+    }
+  }
+  return producers;
+};
+
+/** Longer than the life of any key but those of parts: it was set by a clock that was ahead. */
+const lifeMsMax = 3 * 86_400_000;
+
+const dropLasting = async (primary: Redis, prefix: string): Promise<void> => {
+  const found: AsyncIterable<string[]> = primary.scanStream({ match: `${prefix}*`, count });
+  for await (const keys of found) {
+    const others = keys.filter((key) => !key.includes('}:b:'));
+    const lives = await Promise.all(others.map((key) => primary.pttl(key)));
+    const lasting = others.filter((_, index) => (lives[index] ?? 0) > lifeMsMax);
+    await Promise.all(lasting.map((key) => primary.unlink(key)));
+  }
+};
 
 const countKeys = async (link: Link): Promise<number> => {
   const sizes = await Promise.all(link.listPrimaries().map((primary) => primary.dbsize()));

@@ -11,6 +11,8 @@ const test = suite('import lines');
 
 const findFault = (record: unknown): string => checkLine(JSON.stringify(record)).fault;
 
+const inTenYears = new Date(Date.now() + 3_650 * 86_400_000).toISOString();
+
 const wrong: [string, unknown, RegExp][] = [
   ['an unknown kind', { kind: 'robot' }, /"kind" must be one of user, team/],
   ['no kind', {}, /"kind" must be one of/],
@@ -55,6 +57,16 @@ const wrong: [string, unknown, RegExp][] = [
     bot(5, { created_at: '2026-02-30T00:00:00.000Z' }),
     /^created_at must be a UTC time/,
   ],
+  [
+    'a bot listed ten years ahead of the clock',
+    bot(5, { created_at: inTenYears }),
+    /^created_at must be a UTC time.*, at most a day ahead of this machine's clock$/,
+  ],
+  [
+    'a post ten years ahead of the clock',
+    bot(5, { last_stats_post: inTenYears }),
+    /^last_stats_post must .*at most a day ahead/,
+  ],
   ['an id as vanity', bot(5, { vanity: platformId(1) }), /^vanity must be/],
   ['a reserved vanity', bot(5, { vanity: 'Admin' }), /^vanity must be/],
   ['an unknown type', bot(5, { type: 'listed' }), /^type must be one of pending, approved/],
@@ -92,6 +104,12 @@ for (const [name, record, message] of wrong) {
     assert.match(findFault(record), message);
   });
 }
+
+test('what is planned may lie ahead of the clock', () => {
+  const premium = { start_premium_period: inTenYears, premium_period_length: 24 };
+
+  assert.equal([findFault(bot(5, premium)), findFault(session({ expiry: inTenYears }))], ['', '']);
+});
 
 test('the message has at most three faults, and the number of the others', () => {
   const fault = findFault(bot(5, { bot_id: '1', prefix: 1, invite: 'data:x', short: 2, tags: 1 }));
