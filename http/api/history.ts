@@ -24,7 +24,7 @@ import {
   type Step,
   selectStep,
 } from './history/history-points.ts';
-import { buildCount, buildFlag, buildText } from './shared/common.ts';
+import { buildCount, buildFlag, buildText, wide } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
 import { buildObject } from './shared/example.ts';
 import { plainText } from './shared/patterns.ts';
@@ -75,8 +75,8 @@ export type HistoryQuery = Static<typeof HistoryQuery>;
 const buildMinute = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-03-01T00:00:00.000Z'] });
 
-const buildIntegers = (description: string) =>
-  Type.Optional(Type.Array(Type.Union([Type.Integer(), Type.Null()]), { description }));
+const buildIntegers = (description: string, form: Parameters<typeof Type.Integer>[0] = {}) =>
+  Type.Optional(Type.Array(Type.Union([Type.Integer(form), Type.Null()]), { description }));
 
 export const HistoryReply = Type.Object(
   {
@@ -88,9 +88,9 @@ export const HistoryReply = Type.Object(
     times: Type.Array(buildMinute('Time of a point.'), { description: 'The time of each point, in UTC.' }),
     series: Type.Object(
       {
-        servers: buildIntegers('Servers of the bot.'),
-        users: buildIntegers('Users of the bot.'),
-        shards: buildIntegers('Shards of the bot.'),
+        servers: buildIntegers('Servers of the bot.', wide),
+        users: buildIntegers('Users of the bot.', wide),
+        shards: buildIntegers('Shards of the bot.', wide),
         status: Type.Optional(
           Type.Array(Type.Union([Type.String(), Type.Null()]), {
             description: 'Presence of the bot: `online`, `idle`, `dnd` or `offline`.',

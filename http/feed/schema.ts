@@ -2,7 +2,7 @@
  * Schemas of the feed, which is beyond the contract: its query, and the messages in both directions.
  */
 import { type Static, type TSchema, Type } from 'typebox';
-import { buildText, Timestamp, Uuid } from '../api/shared/common.ts';
+import { buildText, buildWideCount, Timestamp, Uuid } from '../api/shared/common.ts';
 
 export const FeedQuery = Type.Object({
   targets: Type.Optional(
@@ -49,9 +49,9 @@ const FeedTotals = Type.Object(
     clicks: integer('Page views.'),
     unique_clicks: integer('Visitors.'),
     invite_clicks: integer('Clicks on the invite.'),
-    servers: Type.Optional(integer('As posted.')),
-    users: Type.Optional(integer('As posted.')),
-    shards: Type.Optional(integer('As posted.')),
+    servers: Type.Optional(buildWideCount(1200, 'As posted.')),
+    users: Type.Optional(buildWideCount(90210, 'As posted.')),
+    shards: Type.Optional(buildWideCount(2, 'As posted.')),
     status: Type.Optional(Type.String({ description: '`online`, `idle`, `dnd` or `offline`.' })),
     last_stats_post: Type.Optional(
       Type.Union([Timestamp, Type.Null()], { description: 'When stats were last posted; `null` for never.' }),

@@ -16,6 +16,7 @@ import { describeAccess } from './access.ts';
 import { introduction } from './introduction.ts';
 import { buildComponentSchemas, toReferencedSchema } from './schemas.ts';
 import { beyond, findSection, isBeyond, listSections } from './sections.ts';
+import { buildWebhooks } from './webhooks.ts';
 
 type Json = Record<string, unknown>;
 
@@ -111,7 +112,7 @@ const buildParameter = (location: 'path' | 'query', schema: TObject, name: strin
     in: location,
     required,
     description,
-    schema: name === 'target_type' ? addPlurals(field) : field,
+    schema: toReferencedSchema((name === 'target_type' ? addPlurals(field) : field) as TSchema),
   };
 };
 
@@ -358,6 +359,7 @@ export const buildOpenApiDocument = (routes: readonly AnyRoute[]): Json => {
     servers: [{ url: '/' }],
     tags: listSections(routes),
     paths,
+    webhooks: buildWebhooks(buildContent),
     components: buildComponents(new Set(routes.flatMap(listErrorCodes))),
   };
 };

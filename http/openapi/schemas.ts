@@ -57,7 +57,20 @@ const expand = (node: object, depth: number): object => {
     key,
     key === 'examples' ? value : replaceByReference(value, depth + 1),
   ]);
+  const values = listValues(node);
+  // TypeBox leaves it out, and some generators of clients need it.
+  if (values !== null && !('type' in node)) entries.push(['type', typeof values[0]]);
   return Object.fromEntries(entries);
+};
+
+/** The values that a schema names; `null` for one that names none. All are of one type. */
+const listValues = (node: object): readonly unknown[] | null => {
+  const { enum: values, const: only } = node as {
+    readonly enum?: readonly unknown[];
+    readonly const?: unknown;
+  };
+  if (Array.isArray(values)) return values;
+  return only === undefined ? null : [only];
 };
 
 const replaceByReference = (node: unknown, depth: number): unknown => {

@@ -13,11 +13,13 @@ import {
   buildFlag,
   buildSum,
   buildText,
+  buildWideCount,
   ExtraLink,
   Timestamp,
   toNullable,
   User,
   Uuid,
+  wide,
 } from '../shared/common.ts';
 import { buildObject, describe, describeObject, findExample } from '../shared/example.ts';
 import { botUserExample, IndexBot } from '../shared/index-entities.ts';
@@ -115,7 +117,7 @@ export const Bot = describeObject(
     ),
     uptime_last_checked: toNullable(Timestamp, 'When its uptime was last checked; `null`: never.'),
     user: describe(User, 'The account of the bot. `status` is what it posted last.'),
-    users: buildCount(90210, 'Users it serves, as it posted last; 0 to 18446744073709552000.'),
+    users: buildWideCount(90210, 'Users it serves, as it posted last; 0 to 18446744073709552000.'),
     vanity,
     vanity_ref,
     vote_banned: buildFlag('Whether the operator has banned it from receiving votes.'),
@@ -153,7 +155,13 @@ export const BotsIndex = buildObject(
 export type BotsIndex = Static<typeof BotsIndex>;
 
 const buildStatsInteger = (description: string, example: number) =>
-  Type.Integer({ minimum: 0, maximum: Number(statsIntegerMax), description, examples: [example] });
+  Type.Integer({
+    minimum: 0,
+    maximum: Number(statsIntegerMax),
+    ...wide,
+    description,
+    examples: [example],
+  });
 
 export const StatsBody = Type.Object(
   {

@@ -63,6 +63,13 @@ export const Count = Type.Integer({ minimum: 0 });
 export const buildCount = (example: number, description?: string) =>
   Type.Integer({ minimum: 0, ...toDescription(description), examples: [example] });
 
+/** Marks an integer of bots for clients whose usual integers are smaller: exact up to `statsIntegerMax`. */
+export const wide = { format: 'uint64' } as const;
+
+/** A counter that may be larger than JavaScript's safe integers. */
+export const buildWideCount = (example: number, description: string) =>
+  Type.Integer({ minimum: 0, ...wide, description, examples: [example] });
+
 /** A position of the vote log in a request. */
 export const buildLogPosition = (description: string) =>
   Type.Integer({ minimum: 1, maximum: limits.counterMax, description, examples: [1_042] });
