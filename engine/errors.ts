@@ -7,7 +7,7 @@
  * are return values, not errors.
  */
 
-/** Every error code that `context.code` may have, with its HTTP status. Documented in docs/behaviour.md. */
+/** Every error code that `context.code` may have, with its HTTP status. docs/reference/errors.md says when. */
 export const errorStatuses = {
   validation_failed: 400,
   malformed_json: 400,

@@ -34,7 +34,7 @@ export interface Route<
   readonly description?: string;
   readonly auth: Auth;
   readonly limit?: LimitName;
-  /** Banned users may do this too (docs/behaviour.md, "Tokens"). */
+  /** Banned users may do this too (docs/behaviour/tokens.md). */
   readonly bannedAllowed?: boolean;
   /** Its handler calls an external service, so it may take `limits.outboundDeadlineMs`. */
   readonly callsOutbound?: boolean;

@@ -310,21 +310,6 @@ test('a test that starts a server is found in the wrong group, also through a he
   assert.equal(check({ ...starter, ...helper, 'test/a.test.ts': type }), []);
 });
 
-test('error codes and their table must be equal, both ways', () => {
-  const code = {
-    'engine/errors.ts': 'export const errorStatuses = {\n  one: 400,\n  two: 404,\n} as const;\n',
-  };
-  const table = (rows: string) => ({ 'docs/behaviour.md': `# A\n\n${rows}\n` });
-
-  assert.equal(check(code, table('| `one` | 400 | a |\n| `two` | 404 | b |')), []);
-  expectOne(check(code, table('| `one` | 400 | a |')), /^engine\/errors\.ts:7 error codes: add two/);
-  expectOne(check(code, table('| `one` | 400 |\n| `two` | 409 |')), /^docs\/behaviour\.md:4 .*two is 404/);
-  expectOne(
-    check(code, table('| `one` | 400 |\n| `two` | 404 |\n| `six` | 409 |')),
-    /^docs\/behaviour\.md:5 .*six is not in/,
-  );
-});
-
 test('dependencies are pinned, explained and declared', () => {
   const manifest = (version: string) =>
     JSON.stringify({ scripts: { a: 'ops/a.ts' }, dependencies: { left: version } });

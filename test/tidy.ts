@@ -6,7 +6,7 @@
  * sample it must refuse.
  */
 import { fileURLToPath } from 'node:url';
-import { dependencies, errorCodes, formerVersions, lockFile, migrations } from './tidy/documents.ts';
+import { dependencies, formerVersions, lockFile, migrations } from './tidy/documents.ts';
 import { cycles, directions, fenced, unused } from './tidy/imports.ts';
 import { retiredWords, typeNames, verbs } from './tidy/names.ts';
 import { type Finding, parseProject, readFiles } from './tidy/project.ts';
@@ -34,7 +34,6 @@ const rules = [
   suites,
   assertions,
   testGroups,
-  errorCodes,
   dependencies,
   lockFile,
   migrations,

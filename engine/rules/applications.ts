@@ -1,5 +1,5 @@
 /**
- * Rules of applications (docs/behaviour.md, "Applications"): who may apply for which position, which answers
+ * Rules of applications (docs/behaviour/listings.md): who may apply for which position, which answers
  * are valid, which bots are eligible. Pure.
  *
  * The operator defines positions and their questions; three position ids have a meaning here. Two of those

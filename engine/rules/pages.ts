@@ -2,7 +2,7 @@
  * Pages of lists: numbered from 1, a fixed number of rows each. Pure.
  */
 
-/** Rows per page, by list (docs/behaviour.md, "Listing rules"). */
+/** Rows per page, by list (docs/behaviour/listings.md). */
 export const perPage = {
   bots: 12,
   servers: 12,

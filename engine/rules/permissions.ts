@@ -1,5 +1,5 @@
 /**
- * The catalogue of team permissions; `owner` implies all others (docs/behaviour.md, "Permissions"). Pure.
+ * The catalogue of team permissions; `owner` implies all others (docs/behaviour/listings.md). Pure.
  */
 
 const entries = [

@@ -1,5 +1,5 @@
 /**
- * The presence a bot is shown with (docs/behaviour.md, "Counters"). Pure.
+ * The presence a bot is shown with (docs/behaviour/counting.md). Pure.
  */
 import type { PresenceStatus } from '../entity/state.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Decides who may create a session with which limits (docs/behaviour.md, "Tokens and sessions"). Pure.
+ * Decides who may create a session with which limits (docs/behaviour/tokens.md). Pure.
  *
  * A session's limits are permission ids; an empty list means unlimited. Callers can pass on only permissions
  * that they have on the entity and that the limits of their own session include, so limits can only shrink.

@@ -4,7 +4,7 @@
  * Pure. The secret is 43 base62 digits (256 bits), the checksum 6 base62 digits of the CRC-32 of everything
  * before it: a mistyped token is recognised without a look-up, and secret scanners can recognise ours.
  * Proxies can read kind and id, which are not trusted until the secret's hash matches. The grammar never
- * changes (docs/behaviour.md, "Tokens").
+ * changes (docs/behaviour/tokens.md).
  */
 import { crc32 } from 'node:zlib';
 

@@ -1,5 +1,5 @@
 /**
- * The shards of a bot (docs/behaviour.md, "Shards of a bot"): each process of a large bot posts its own
+ * The shards of a bot (docs/behaviour/counting.md): each process of a large bot posts its own
  * shards, and the server adds them up. In code a bot's shard is a *part*: `shard` is the engine's word for
  * something else.
  */

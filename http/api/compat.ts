@@ -1,6 +1,6 @@
 /**
  * Routes for bots that use the libraries of other directories: their paths, fields and replies, translated to
- * the operations of this one (docs/client-guide.md, "Libraries of other directories").
+ * the operations of this one (docs/bots/libraries.md).
  *
  * Served only with COMPAT=on. Nothing is decided here: a post is one of totals or of a shard, and reads are
  * those of votes.ts and vote-log.ts. Two things are owed to the libraries: topggpy parses a reply only if its

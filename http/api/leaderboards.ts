@@ -129,7 +129,7 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     summary: 'Get a leaderboard',
     description:
       'Lists the first 1,000 bots or servers of a board, 25 on a page. A board is made every 10 minutes, ' +
-      '`votes` every 60 seconds; docs/behaviour.md says what each of them counts.',
+      '`votes` every 60 seconds. What each counts is in /docs/behaviour/numbers.md.',
     caching: 'list',
     params: LeaderboardParams,
     query: PageQuery,

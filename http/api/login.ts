@@ -4,7 +4,7 @@
  * A code is claimed (marked as used) before it is sent to the provider, so only one of several
  * simultaneous requests sends it. The claim is released if the exchange fails for another reason than the
  * code. The user and their session are written last, in one transaction. Order of the checks:
- * docs/behaviour.md, "Login".
+ * docs/behaviour/tokens.md.
  */
 import { hash } from 'node:crypto';
 import { type Static, Type } from 'typebox';

@@ -35,7 +35,7 @@ const toScript = (source: string): string => {
   return kept.join('\n').replace(/^export /gm, '');
 };
 
-const head = '// The client of a Rollcall directory. MIT licensed. Guide: /docs/client-guide.md';
+const head = '// The client of a Rollcall directory. MIT licensed. Guide: /docs/client.md';
 
 /** What http/client/index.ts exports; the rest is for the other parts alone. */
 const published = [

@@ -2,7 +2,7 @@
  * The text with which the documentation page opens: from nothing to a first call in two minutes. In Markdown;
  * the page renders it, and /llms.txt begins with it. Constant text, no logic.
  *
- * Everything it says is in docs/behaviour.md and docs/client-guide.md in full.
+ * Everything it says is in docs/behaviour and docs/bots in full.
  */
 
 export const summary =
@@ -26,7 +26,7 @@ curl -X POST $URL/bots/stats -H "Bot-Auth: $BOT_TOKEN" -d '{"servers":1234,"stat
 \`\`\`
 
 Both work on this page, too: open an operation, press *Test Request*, then *Send*. Programs that handle
-every answer, in TypeScript, Python and the shell, are in the [client guide](/docs/client-guide.md); all
+every answer, in TypeScript, Python and the shell, are on the pages for [bot authors](/docs/index.md); all
 rules are in [behaviour](/docs/behaviour.md).
 
 # Tokens

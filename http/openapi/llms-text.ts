@@ -7,8 +7,12 @@ import { introduction, summary } from './introduction.ts';
 import { findSection, listSections } from './sections.ts';
 
 const links = [
-  ['/docs/client-guide.md', 'Client guide', 'examples that run, in TypeScript, Python and the shell'],
-  ['/docs/behaviour.md', 'Behaviour', 'all rules: errors, limits, counting, every feature'],
+  ['/docs/index.md', 'Documents', 'one page a task, for authors of bots and for operators'],
+  ['/docs/bots/stats.md', 'Post stats', 'programs that run, in TypeScript and Python'],
+  ['/docs/bots/webhooks.md', 'Receive votes', 'by webhook, in JavaScript and Python'],
+  ['/docs/bots/vote-log.md', 'Receive votes without a public address', 'in TypeScript and Python'],
+  ['/docs/behaviour.md', 'Behaviour', 'the rules, with links to those of every feature'],
+  ['/docs/reference/errors.md', 'Errors', 'every code and when it is sent'],
   ['/docs/client.md', 'Client', 'a library for JavaScript without dependencies, at /docs/client.js'],
   ['/openapi.json', 'OpenAPI 3.1', 'every operation with its schemas and examples'],
 ] as const;
@@ -32,10 +36,10 @@ curl $URL/users/$USER_ID/bots/$BOT_ID/votes
 \`\`\`
 
 To react to votes, take a webhook when the bot has a public https address, else the vote log. Before you
-write either, read the client guide: it has programs that run, in JavaScript, TypeScript and Python, for
+write either, read its page: it has programs that run, in JavaScript, TypeScript and Python, for
 these, several processes, the login of users, badges, history and live numbers. Bots that use the library of
 another directory keep it. What an answer means is in its \`context.code\`; all codes are in the document on
-behaviour. Schemas of all requests and replies are in the OpenAPI document. The rules that matter most
+errors. Schemas of all requests and replies are in the OpenAPI document. The rules that matter most
 follow.
 `;
 

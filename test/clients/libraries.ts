@@ -1,6 +1,6 @@
 /**
- * Libraries of other directories as their registries have them, with the lines changed that the client guide
- * names, and a Rollcall with COMPAT=on behind TLS, where they send to.
+ * Libraries of other directories as their registries have them, with the lines changed that
+ * docs/bots/libraries.md names, and a Rollcall with COMPAT=on behind TLS, where they send to.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -17,10 +17,9 @@ import { close, listen } from '../support/loopback.ts';
 import { issueCertificate } from '../support/webhook-receivers.ts';
 
 const run = promisify(execFile);
-const guide = readFileSync(new URL('../../docs/client-guide.md', import.meta.url), 'utf8');
-const section = guide.split('## Libraries of other directories')[1]?.split('\n## ')[0] ?? '';
+const section = readFileSync(new URL('../../docs/bots/libraries.md', import.meta.url), 'utf8');
 
-/** The entry for BotBlock, as the guide has it. */
+/** The entry for BotBlock, as the page has it. */
 const entry = /```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '';
 
 interface ChangedLine {

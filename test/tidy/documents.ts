@@ -1,54 +1,11 @@
 /**
- * Documents that must stay equal to the code: the table of error codes in docs/behaviour.md, a reason in
- * ARCHITECTURE.md for every dependency of package.json, a lock file with the packages of every platform, and
- * migrations named by what they do.
+ * Documents that must stay equal to the code: a reason in ARCHITECTURE.md for every dependency of
+ * package.json, a lock file with the packages of every platform, and migrations named by what they do.
  */
-import { isNumericLiteral, isPropertyAssignment, isVariableDeclaration } from 'typescript/unstable/ast';
-import { type Finding, lineAt, lineOf, type Project, type Rule, walk } from './project.ts';
+import { type Finding, lineAt, type Project, type Rule } from './project.ts';
 
-const errorsPath = 'engine/errors.ts';
-const behaviourPath = 'docs/behaviour.md';
 const architecturePath = 'ARCHITECTURE.md';
 const lockPath = 'package-lock.json';
-
-/** Rows `| `code` | status |` of the document against `errorStatuses`, both ways. */
-export const errorCodes: Rule = (project) => {
-  const real = codesOf(project);
-  const text = project.documents.get(behaviourPath) ?? '';
-  const findings: Finding[] = [];
-  const documented = new Set<string>();
-  for (const row of text.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)) {
-    const [, code = '', status] = row;
-    const at = { file: behaviourPath, line: lineAt(text, row.index), rule: 'error codes' };
-    documented.add(code);
-    const known = real.get(code);
-    if (!known) findings.push({ ...at, advice: `${code} is not in ${errorsPath}: take the row out` });
-    else if (known.status !== status) {
-      findings.push({ ...at, advice: `${code} is ${known.status} in ${errorsPath}, ${status} here` });
-    }
-  }
-  for (const [code, { line }] of real) {
-    if (documented.has(code)) continue;
-    const advice = `add ${code} to the table of error codes in ${behaviourPath}`;
-    findings.push({ file: errorsPath, line, rule: 'error codes', advice });
-  }
-  return findings;
-};
-
-const codesOf = (project: Project): Map<string, { status: string; line: number }> => {
-  const codes = new Map<string, { status: string; line: number }>();
-  const source = project.sources.get(errorsPath);
-  if (source === undefined) return codes;
-  walk(source.tree, (node) => {
-    if (!isVariableDeclaration(node) || node.name.getText(source.tree) !== 'errorStatuses') return;
-    walk(node, (inner) => {
-      if (!isPropertyAssignment(inner) || !isNumericLiteral(inner.initializer)) return;
-      const line = lineOf(source, inner);
-      codes.set(inner.name.getText(source.tree), { status: inner.initializer.text, line });
-    });
-  });
-  return codes;
-};
 
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;

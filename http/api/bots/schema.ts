@@ -1,7 +1,7 @@
 /**
  * Schemas of bots (contract §2.4, §2.6): the condensed form of lists, the whole form, the stats post.
  *
- * Schemas and examples only. docs/behaviour.md says how the values change over time.
+ * Schemas and examples only. docs/behaviour/counting.md says how the values change over time.
  */
 import { type Static, Type } from 'typebox';
 import { presenceStatuses } from '../../../engine/entity/state.ts';

@@ -1,5 +1,5 @@
 /**
- * `Idempotency-Key` of the four creations (docs/behaviour.md, "Idempotency keys"): reads it with what a
+ * `Idempotency-Key` of the four creations (docs/behaviour/requests.md): reads it with what a
  * repeat must have in common with the first request, and turns refusals into errors.
  */
 import { createHash } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * The feed in a real browser (headless Chromium): the page of docs/client-guide.md as it stands there, opened
+ * The feed in a real browser (headless Chromium): the page of docs/bots/live.md as it stands there, opened
  * from a file, follows a bot; its EventSource comes back when the server restarts and misses no vote; and a
  * WebSocket of the browser gets the same messages.
  */
@@ -17,7 +17,7 @@ const { test, world } = createPageSuite('feed in a browser', async () => ({
 }));
 
 const readExample = (): string => {
-  const guide = readFileSync(new URL('../../../docs/client-guide.md', import.meta.url), 'utf8');
+  const guide = readFileSync(new URL('../../../docs/bots/live.md', import.meta.url), 'utf8');
   const [, html = ''] = /^```html\n([\s\S]*?)^```$/m.exec(guide) ?? [];
   return html.replaceAll('$URL', world.node.url).replaceAll('$BOT_ID', world.demo.bot.id);
 };

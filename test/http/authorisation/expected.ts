@@ -1,5 +1,5 @@
 /**
- * Who may do what, written by hand from the interface and docs/behaviour.md ("Tokens", "Permissions"), one
+ * Who may do what, written by hand from the interface and docs/behaviour, one
  * entry per operation; a test compares every entry with what the server does.
  *
  * `kinds`: the tokens that an operation accepts. `needs`: a permission id that the caller and their session

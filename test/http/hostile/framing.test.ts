@@ -168,7 +168,7 @@ for (const method of ['GET', 'OPTIONS', 'POST', 'CONNECT', 'TRACE']) {
 
 const headers = (count: number): string =>
   Array.from({ length: count }, (_, index) => `X-${index}: b\r\n`).join('');
-/** The HTML error replies of the HTTP parser (docs/behaviour.md). */
+/** The HTML error replies of the HTTP parser (docs/behaviour/requests.md). */
 const improper: readonly [string, number, string][] = [
   ['no Host', 400, 'GET /things/a HTTP/1.1\r\n\r\n'],
   ['two Hosts', 400, `GET /things/a HTTP/1.1\r\n${host}${host}\r\n`],

@@ -1,5 +1,5 @@
 /**
- * Runs every example of docs/client-guide.md, in order and unchanged, on a new server with the demo
+ * Runs every example of docs/start.md and docs/bots, in order and unchanged, on a new server with the demo
  * directory, from a folder that is empty but for the package that one of them installs. The output must equal
  * the text below the example, where `…` matches anything and `$USER_ID` the value of that variable.
  *
@@ -25,6 +25,7 @@ import {
   toWebhookBody,
   toWebhookHeaders,
 } from '../../http/outbound/webhooks/formats.ts';
+import { listGuidePages } from '../../http/site/guide-index.ts';
 import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { makeFolder } from '../support/folder.ts';
 import {
@@ -44,24 +45,33 @@ import { until } from '../support/until.ts';
 type Language = 'sh' | 'js' | 'ts' | 'py';
 
 interface Example {
-  readonly line: number;
+  /** File and line. */
+  readonly place: string;
   readonly language: Language;
   readonly running: boolean;
   readonly code: string;
   readonly printed: string;
 }
 
-const guide = readFileSync(new URL('../../docs/client-guide.md', import.meta.url), 'utf8');
+const readText = (path: string): string =>
+  readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
+const pages = listGuidePages(readText('README.md'))
+  .map(({ name }) => `${name}.md`)
+  .filter((file) => /^(start|bots\/.*)\.md$/.test(file));
 const pattern = /^```(sh|js|ts|py)( running)?\n([\s\S]*?)^```\n(?:^```\n([\s\S]*?)^```\n)?/gm;
-const examples: Example[] = [...guide.matchAll(pattern)].map((match) => ({
-  line: guide.slice(0, match.index).split('\n').length,
-  language: match[1] as Example['language'],
-  running: match[2] !== undefined,
-  code: match[3] as string,
-  printed: match[4] ?? '',
-}));
+const listExamples = (file: string): Example[] => {
+  const text = readText(file);
+  return [...text.matchAll(pattern)].map((match) => ({
+    place: `docs/${file}:${text.slice(0, match.index).split('\n').length}`,
+    language: match[1] as Example['language'],
+    running: match[2] !== undefined,
+    code: match[3] as string,
+    printed: match[4] ?? '',
+  }));
+};
+const examples = pages.flatMap(listExamples);
 
-const test = suite('client guide');
+const test = suite('examples');
 /** Where a reader begins: the folder of the server, whose data is in `data`. */
 const folder = makeFolder('rollcall-guide-');
 const empty = makeFolder('rollcall-reader-');
@@ -202,14 +212,14 @@ test('there are examples in each language, each with its output', () => {
   assert.equal(
     pluck(
       examples.filter(({ printed }) => printed === ''),
-      'line',
+      'place',
     ),
     [],
   );
 });
 
 test('the first block sets the variables in a shell', async () => {
-  const [, block = ''] = /^```bash\n([\s\S]*?)^```\n/m.exec(guide) ?? [];
+  const [, block = ''] = /^```bash\n([\s\S]*?)^```\n/m.exec(readText('start.md')) ?? [];
   const shown = 'echo "$URL $BOT_ID $BOT_TOKEN $USER_ID $USER_TOKEN"';
   const env = { PATH: process.env.PATH ?? '' };
   const { stdout } = await promisify(execFile)('bash', ['-c', `${block}\n${shown}`], { cwd: folder, env });
@@ -233,10 +243,12 @@ const openBrokenDirectory = async () => {
   return { url: `http://127.0.0.1:${await listen(server)}`, close: () => close(server) };
 };
 
-const repeating = examples.filter(({ code }) => /post_?stats = |def post_stats|&wait=25/i.test(code));
+const repeating = examples.filter(
+  ({ language, code }) => language !== 'sh' && /post_?stats = |def post_stats|&wait=25/i.test(code),
+);
 
 for (const example of repeating) {
-  const title = `docs/client-guide.md:${example.line} goes on after a lost connection and a proxy's page`;
+  const title = `${example.place} goes on after a lost connection and a proxy's page`;
   test(title, async () => {
     const [program, ...args] = commands[example.language];
     if (!isPresent([program])) return reportSkipped(title, `this machine has no ${program}`);
@@ -260,7 +272,7 @@ for (const example of repeating) {
 test('four examples repeat what failed', () => assert.is(repeating.length, 4));
 
 for (const example of examples) {
-  const title = `docs/client-guide.md:${example.line} prints the documented output`;
+  const title = `${example.place} prints the documented output`;
   test(title, async () => {
     const command = commands[example.language];
     if (!isPresent(command)) {
