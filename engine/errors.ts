@@ -7,7 +7,7 @@
  * are return values, not errors.
  */
 
-/** Every error code that `context.code` may have, with its HTTP status. docs/reference/errors.md says when. */
+/** Every value of `context.code`, with its HTTP status. docs/reference/errors.md says when. */
 export const errorStatuses = {
   validation_failed: 400,
   malformed_json: 400,

@@ -31,7 +31,7 @@ const { rawJSON } = JSON as unknown as { rawJSON(text: string): number };
  */
 export const toExactInteger = (decimal: string): number => rawJSON(decimal);
 
-/** The user of an SQL row; without a row a stand-in that has the id as its name (docs/behaviour/listings.md). */
+/** The user of an SQL row; without a row a stand-in with the id as its name. */
 export const toUser = (
   row: PersonRow | null,
   standIn: { readonly id: string; readonly bot: boolean },
