@@ -1,6 +1,6 @@
 /**
- * Nodes behind the shipped HAProxy configuration, restarted one after another while clients post and read
- * through it: no request fails, and what was acknowledged is there.
+ * Nodes behind the shipped HAProxy configuration, restarted one after another while clients post, vote and
+ * read through it: no request fails, and what was acknowledged is there.
  *
  * The nodes are processes of their own on one Redis and one Postgres of the test's. A node may be started
  * from another folder than this one, so that another version can be replaced under load. Time limit: 900 s.
@@ -9,19 +9,22 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { buildStatsBody, findPostShown } from '../../../bench/prove/post-body.ts';
 import { findFreePort } from '../../../bench/shared/free-port.ts';
 import { type Client, createClient } from '../../../bench/shared/http-client.ts';
-import { openStores } from '../../../storage/open.ts';
+import { openStores, type Stores } from '../../../storage/open.ts';
 import { type Directory, fillDirectory, tokenOf } from '../../support/directory.ts';
 import { startHaproxy } from '../../support/haproxy.ts';
 import { mainProgram, type StartedNode, startNode } from '../../support/node-process.ts';
+import { untilNote } from '../../support/notes.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 import { countOf, faultCase } from '../harness/fault-case.ts';
+import { untilFlushed } from '../harness/stack.ts';
 
 const test = suite('rolling restart');
 
@@ -32,6 +35,8 @@ interface RollingPlan {
   readonly leaveMs: number;
   /** The program of each round's restarts, where it is not this version's. */
   readonly programs?: readonly string[];
+  /** Looks at the stores when all nodes run their last program. */
+  readonly inspect?: (world: World) => Promise<void>;
 }
 
 interface RollingFigures {
@@ -57,6 +62,7 @@ interface World {
   readonly client: Client;
   readonly url: string;
   readonly settings: Readonly<Record<string, string>>;
+  readonly stores: Stores;
   /** What is done to the nodes now, and since when: a failure names it. */
   step: { readonly what: string; readonly fromMs: number };
 }
@@ -70,14 +76,17 @@ const rollOver = async (plan: RollingPlan): Promise<RollingFigures> => {
   const redis = await startRedis();
   const client = createClient(clients);
   const places: Slot[] = [];
+  const closing: (() => Promise<void>)[] = [];
   try {
     const databaseUrl = await postgres.database('rolling');
     const stores = await openStores(
       { dataDir: folder, redisUrl: [redis.url], databaseUrl },
       { clock: Date.now, onWarning: () => {} },
     );
-    const directory = await fillDirectory(stores.sql, { users: 2, bots: 24, servers: 0, teams: 1, packs: 0 });
-    await stores.close();
+    closing.push(stores.close);
+    const directory = await fillDirectory(stores.sql, {
+      ...{ users: 200, bots: 24, servers: 0, teams: 1, packs: 0 },
+    });
     for (let index = 0; index < 3; index++) {
       places.push({ port: await findFreePort(), adminPort: await findFreePort(), node: null });
     }
@@ -96,6 +105,7 @@ const rollOver = async (plan: RollingPlan): Promise<RollingFigures> => {
       client,
       url: `http://127.0.0.1:${port}`,
       settings,
+      stores,
       step: { what: 'nothing', fromMs: 0 },
     };
     for (const place of world.places) await open(world, place, mainProgram);
@@ -108,6 +118,7 @@ const rollOver = async (plan: RollingPlan): Promise<RollingFigures> => {
   } finally {
     client.close();
     for (const { node } of places) await node?.kill();
+    for (const close of closing) await close();
     await redis.dispose();
     await postgres.close();
     rmSync(folder, { recursive: true, force: true });
@@ -162,7 +173,9 @@ const restartAll = async (world: World, plan: RollingPlan): Promise<RollingFigur
     await load.stop();
   }
   const restarts = plan.rounds * world.places.length;
-  return { ...load.figures(), wrong: await wrongIn(world, load), restarts, stopMsMax: Math.round(stopMsMax) };
+  const wrong = [...(await wrongIn(world, load)), ...(await wrongVotesIn(world, load))];
+  await plan.inspect?.(world);
+  return { ...load.figures(), wrong, restarts, stopMsMax: Math.round(stopMsMax) };
 };
 
 /** The proxy sends requests to it: only then may another one go. */
@@ -188,22 +201,25 @@ const restart = async (world: World, place: Slot, program: string): Promise<numb
 interface Load {
   readonly sent: ReadonlyMap<string, number>;
   readonly acknowledged: ReadonlyMap<string, number>;
+  /** Votes that were acknowledged, and those that were sent. */
+  readonly votes: { readonly ok: ReadonlySet<string>; readonly sent: ReadonlySet<string> };
   figures(): { readonly requests: number; readonly failures: readonly string[] };
   stop(): Promise<void>;
 }
 
-/** Each client posts to its own bots and reads them, one request after another. */
+/** Each client posts to its own bots, votes for them and reads them, one request after another. */
 const startLoad = (world: World): Load => {
   const { client, directory, url } = world;
   const sent = new Map<string, number>();
   const acknowledged = new Map<string, number>();
+  const votes = { ok: new Set<string>(), sent: new Set<string>() };
   const failures: string[] = [];
   const state = { requests: 0, stopped: false };
   const ask = async (...request: Parameters<Client['ask']>): Promise<boolean> => {
     state.requests += 1;
     const sentMs = performance.now();
     const failure = await client.ask(...request).then(
-      ({ status, text }) => (status === 200 ? '' : `${status} ${text.slice(0, 200)}`),
+      ({ status, text }) => (status < 300 ? '' : `${status} ${text.slice(0, 200)}`),
       (error: Error) => error.message,
     );
     if (failure !== '') {
@@ -221,6 +237,13 @@ const startLoad = (world: World): Load => {
         sent.set(bot, id);
         const body = buildStatsBody(id);
         if (await ask(`${url}/bots/stats`, { method: 'POST', headers, body })) acknowledged.set(bot, id);
+        const user = directory.users[id];
+        if (user !== undefined) {
+          votes.sent.add(`${user} ${bot}`);
+          const path = `${url}/users/${user}/bots/${bot}/votes?upvote=true`;
+          const cast = await ask(path, { method: 'PUT', headers: { 'User-Auth': tokenOf('user', user) } });
+          if (cast) votes.ok.add(`${user} ${bot}`);
+        }
         await ask(`${url}/bots/${bot}?target=page`);
       }
     }
@@ -233,6 +256,7 @@ const startLoad = (world: World): Load => {
   return {
     sent,
     acknowledged,
+    votes,
     figures: () => ({ requests: state.requests, failures }),
     stop: async () => {
       state.stopped = true;
@@ -257,6 +281,20 @@ const wrongIn = async ({ client, directory, places }: World, load: Load): Promis
     }
   }
   return wrong;
+};
+
+/** Each acknowledged vote has one row, and each row was sent. */
+const wrongVotesIn = async ({ stores }: World, { votes }: Load): Promise<readonly string[]> => {
+  await untilFlushed(stores);
+  const rows = await stores.sql<{ vote: string }[]>`select author || ' ' || target_id as vote from votes`;
+  const found = rows.map(({ vote }) => vote);
+  const known = new Set(found);
+  assert.ok(votes.ok.size > 24, `${votes.ok.size} votes`);
+  return [
+    ...[...votes.ok].filter((vote) => !known.has(vote)).map((vote) => `the vote ${vote} is lost`),
+    ...found.filter((vote, at) => found.indexOf(vote) !== at).map((vote) => `the vote ${vote} counts twice`),
+    ...found.filter((vote) => !votes.sent.has(vote)).map((vote) => `the vote ${vote} was not sent`),
+  ];
 };
 
 const project = join(import.meta.dirname, '../../..');
@@ -311,8 +349,16 @@ alter table votes add column later text default 'later';
 create table later (number bigint primary key);
 create index totals_later on totals (later);
 `;
-/** What it may add to what nodes write for each other: a field of a session's copy, one of a heartbeat. */
+/** What it may add to what nodes write for each other: an item, a field of a session's copy, of a heartbeat. */
 const additions = [
+  // Another kind of item in the outbox, one beside each vote; and how many there were.
+  [
+    'storage/hot/redis/functions/3-votes.lua',
+    '  for number = 0, count - 1 do\n    local last = #outbox\n',
+    "  call('INCR', work.stem .. 'later')\n" +
+      "  outbox[#outbox + 1], outbox[#outbox + 2] = '0', 'later\\0' .. items[at] .. '\\0\\255'\n" +
+      '  for number = 0, count - 1 do\n    local last = #outbox\n',
+  ],
   ['storage/nodes/session-copies.ts', 'JSON.stringify(written)', 'JSON.stringify({ ...written, later: 1 })'],
   [
     'ops/cluster-context.ts',
@@ -320,6 +366,23 @@ const additions = [
     '=> ({ ...readNodeFacts(stores, node), later: 1 });',
   ],
 ] as const;
+
+/** No item of a kind that this version does not know is lost: each is a dead letter, as every node says. */
+const assertParked = async ({ stores, settings, places }: World): Promise<void> => {
+  const redis = new Redis(settings.REDIS_URL as string);
+  const counts = await Promise.all((await redis.keys('*:later')).map((key) => redis.get(key)));
+  redis.disconnect();
+  const letters = await stores.sql<{ itag: string }[]>`select body ->> 'itag' as itag from dead_letters`;
+  // Whole: NUL, which JSON in SQL cannot have, is a character that no bytes become.
+  const items = new Set(letters.map(({ itag }) => /: later\ufffd([\w-]{36})\ufffd\xff$/.exec(itag)?.[1]));
+  assert.not(items.has(undefined), letters[0]?.itag);
+  assert.ok(items.size > 0);
+  assert.is(
+    items.size,
+    counts.reduce((sum, count) => sum + Number(count), 0),
+  );
+  for (const { node } of places) if (node !== null) await untilNote('dead_letters', node);
+};
 
 /** Makes a tree of this version one of a made-up next version. */
 const makeNext = (tree: string): void => {
@@ -337,7 +400,7 @@ faultCase(test, {
   once: true,
   run: () =>
     withVersion('HEAD', makeNext, (next) =>
-      run({ nodes: 3, rounds: 2, leaveMs: 1_000, programs: [next, mainProgram] }),
+      run({ nodes: 3, rounds: 2, leaveMs: 1_000, programs: [next, mainProgram], inspect: assertParked }),
     ),
 });
 
