@@ -6,6 +6,7 @@
  * newest content, the first and the newest time, and the number of refusals. The table is therefore bounded
  * by the number of listings and votes.
  */
+import { createHash } from 'node:crypto';
 import { changeOutcome, StorageError } from '../../engine/errors.ts';
 import type { DirtyEntity, FlushSink, OutboxVote } from '../../engine/ports.ts';
 import type { Queryable } from '../sql/client.ts';
@@ -13,7 +14,7 @@ import { toStorageError } from '../sql/errors.ts';
 import { readNumber } from '../sql/rows.ts';
 
 const reasonCharactersMax = 2_000;
-/** The refused part may be the name itself, and an index accepts no long values. */
+/** The refused part may be the name, and an index takes no long values: such a name ends in its hash. */
 const subjectCharactersMax = 200;
 
 const replaceInvalidCharacters = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd');
@@ -28,7 +29,10 @@ type RefusedRow = Parameters<FlushSink['writeDeadLetter']>[0];
 /** Formats the key of a letter: a listing's incarnation (a reused id has another one), or one vote. */
 const formatSubject = ({ entity, vote }: RefusedRow): string => {
   const subject = entity ? `entity ${entity.ref.incarnation}` : `vote ${vote?.itag}`;
-  return replaceInvalidCharacters(subject).slice(0, subjectCharactersMax);
+  const whole = replaceInvalidCharacters(subject);
+  if (whole.length <= subjectCharactersMax) return whole;
+  const digest = createHash('sha256').update(whole).digest('hex');
+  return whole.slice(0, subjectCharactersMax - digest.length) + digest;
 };
 
 /** Writes or updates the dead letter of an entity or a vote. *Ledger* when it resolves. */

@@ -349,7 +349,7 @@ alter table votes add column later text default 'later';
 create table later (number bigint primary key);
 create index totals_later on totals (later);
 `;
-/** What it may add to what nodes write for each other: an item, a field of a session's copy, of a heartbeat. */
+/** What it may add to what nodes write for each other: items, fields of sessions' copies and heartbeats. */
 const additions = [
   // Another kind of item in the outbox, one beside each vote; and how many there were.
   [
@@ -381,7 +381,8 @@ const assertParked = async ({ stores, settings, places }: World): Promise<void> 
     items.size,
     counts.reduce((sum, count) => sum + Number(count), 0),
   );
-  for (const { node } of places) if (node !== null) await untilNote('dead_letters', node);
+  for (const { node } of places)
+    await untilNote('dead_letters', { adminUrl: (node as StartedNode).adminUrl });
 };
 
 /** Makes a tree of this version one of a made-up next version. */
