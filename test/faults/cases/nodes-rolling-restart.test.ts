@@ -5,8 +5,7 @@
  * The nodes are processes of their own on one Redis and one Postgres of the test's. A node may be started
  * from another folder than this one, so that another version can be replaced under load. Time limit: 900 s.
  */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -24,6 +23,7 @@ import { startPostgres } from '../../support/postgres-server.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { until } from '../../support/until.ts';
 import { countOf, faultCase } from '../harness/fault-case.ts';
+import { withNextVersion } from '../harness/next-version.ts';
 import { untilFlushed } from '../harness/stack.ts';
 
 const test = suite('rolling restart');
@@ -297,7 +297,6 @@ const wrongVotesIn = async ({ stores }: World, { votes }: Load): Promise<readonl
   ];
 };
 
-const project = join(import.meta.dirname, '../../..');
 const stopMsLimit = 5_000;
 
 const run = async (plan: RollingPlan) => {
@@ -322,51 +321,6 @@ faultCase(test, {
   },
 });
 
-/** Gives the main program of another version: this project's tree at a commit, changed. */
-const withVersion = async <Result>(
-  commit: string,
-  change: (tree: string) => void,
-  use: (program: string) => Promise<Result>,
-): Promise<Result> => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-version-'));
-  const tree = join(folder, 'tree');
-  const git = (...args: string[]) => execFileSync('git', ['-C', project, ...args], { stdio: 'pipe' });
-  git('worktree', 'add', '--detach', tree, commit);
-  try {
-    symlinkSync(join(project, 'node_modules'), join(tree, 'node_modules'));
-    change(tree);
-    return await use(join(tree, 'ops/main.ts'));
-  } finally {
-    git('worktree', 'remove', '--force', tree);
-    rmSync(folder, { recursive: true, force: true });
-  }
-};
-
-/** What the next release may do to the schema while nodes of this one are at work. */
-const expansion = `
-alter table totals add column later bigint;
-alter table votes add column later text default 'later';
-create table later (number bigint primary key);
-create index totals_later on totals (later);
-`;
-/** What it may add to what nodes write for each other: items, fields of sessions' copies and heartbeats. */
-const additions = [
-  // Another kind of item in the outbox, one beside each vote; and how many there were.
-  [
-    'storage/hot/redis/functions/3-votes.lua',
-    '  for number = 0, count - 1 do\n    local last = #outbox\n',
-    "  call('INCR', work.stem .. 'later')\n" +
-      "  outbox[#outbox + 1], outbox[#outbox + 2] = '0', 'later\\0' .. items[at] .. '\\0\\255'\n" +
-      '  for number = 0, count - 1 do\n    local last = #outbox\n',
-  ],
-  ['storage/nodes/session-copies.ts', 'JSON.stringify(written)', 'JSON.stringify({ ...written, later: 1 })'],
-  [
-    'ops/cluster-context.ts',
-    '=> readNodeFacts(stores, node);',
-    '=> ({ ...readNodeFacts(stores, node), later: 1 });',
-  ],
-] as const;
-
 /** No item of a kind that this version does not know is lost: each is a dead letter, as every node says. */
 const assertParked = async ({ stores, settings, places }: World): Promise<void> => {
   const redis = new Redis(settings.REDIS_URL as string);
@@ -385,22 +339,12 @@ const assertParked = async ({ stores, settings, places }: World): Promise<void> 
     await untilNote('dead_letters', { adminUrl: (node as StartedNode).adminUrl });
 };
 
-/** Makes a tree of this version one of a made-up next version. */
-const makeNext = (tree: string): void => {
-  writeFileSync(join(tree, 'storage/sql/migrations/002.do.later.sql'), expansion);
-  for (const [file, now, next] of additions) {
-    const text = readFileSync(join(tree, file), 'utf8');
-    assert.is(text.split(now).length, 2, `${file} has ${now} once`);
-    writeFileSync(join(tree, file), text.replace(now, next));
-  }
-};
-
 faultCase(test, {
   title: 'to a next version that expands the schema, and back again: no request fails',
   name: 'rolling restart with a later schema',
   once: true,
   run: () =>
-    withVersion('HEAD', makeNext, (next) =>
+    withNextVersion((next) =>
       run({ nodes: 3, rounds: 2, leaveMs: 1_000, programs: [next, mainProgram], inspect: assertParked }),
     ),
 });
