@@ -1,6 +1,7 @@
 /**
- * The documentation routes of the public listener: `/docs` with its scripts, `/openapi.json`, and the
- * guide as Markdown for people and language models (`/llms.txt`).
+ * The documentation routes of the public listener: `/docs` with its scripts, `/openapi.json`,
+ * `/asyncapi.json`, and the guide as Markdown for people
+ * and language models (`/llms.txt`).
  *
  * They are ordinary routes, with the same matcher, limits and deadlines, but not part of the OpenAPI
  * document. Each is built or read once, on first use, with its tag.
@@ -9,6 +10,7 @@ import { readFile } from 'node:fs/promises';
 import { buildPageHeaders, readOnce } from '../response/document.ts';
 import { type Reply, replyOk } from '../response/reply.ts';
 import { type AnyRoute, defineDocument } from '../route.ts';
+import { buildAsyncApiDocument } from './asyncapi.ts';
 import { buildClientScript } from './client-script.ts';
 import { type DemoAccounts, pageHtml, pagePolicy, startScript } from './docs-page.ts';
 import { buildOpenApiDocument } from './document.ts';
@@ -41,6 +43,10 @@ const buildDocumentRoutes = (routes: readonly AnyRoute[]): readonly AnyRoute[] =
     defineDocument('openApiBesideDocs', 'GET /docs/openapi.json', {
       summary: 'The OpenAPI document, where links of the guide lead.',
       handle: serveOpenApi,
+    }),
+    defineDocument('asyncApi', 'GET /asyncapi.json', {
+      summary: 'The AsyncAPI document of the feed.',
+      handle: readOnce(async () => ({ status: 200, text: JSON.stringify(buildAsyncApiDocument()) })),
     }),
   ];
 };

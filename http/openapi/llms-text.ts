@@ -15,6 +15,7 @@ const links = [
   ['/docs/reference/errors.md', 'Errors', 'every code and when it is sent'],
   ['/docs/client.md', 'Client', 'a library for JavaScript without dependencies, at /docs/client.js'],
   ['/openapi.json', 'OpenAPI 3.1', 'every operation with its schemas and examples'],
+  ['/asyncapi.json', 'AsyncAPI 3', 'every message of the feed'],
 ] as const;
 
 /** Before the rules, which begin with the second heading of the introduction. */

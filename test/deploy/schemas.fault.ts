@@ -2,31 +2,15 @@
  * The deploy files that are not started here, and say so in the figures: Compose is parsed, and the manifests
  * of Kubernetes are judged by the schemas of its API. Needs the registry of npm.
  */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { judgeWith } from '../support/judge.ts';
 import { project } from './containers.ts';
 
 const test = suite('schemas of deploy files');
 
-/** Runs a script beside packages of npm that nothing else needs. */
-const judgeWith = (packages: readonly string[], script: string, path: string): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'rollcall-judge-'));
-  try {
-    writeFileSync(join(folder, 'judge.mjs'), script);
-    const install = ['install', '--prefix', folder, '--no-audit', '--no-fund', ...packages];
-    assert.is(spawnSync('npm', install).status, 0, `npm ${install.join(' ')}`);
-    const args = [join(folder, 'judge.mjs'), join(project, 'ops/deploy', path)];
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-    assert.is(status, 0, stderr);
-    return stdout;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-};
+const toPath = (path: string): string => join(project, 'ops/deploy', path);
 
 test('every object for Kubernetes is valid by the schemas of its API', () => {
   const script = `import { readFileSync } from 'node:fs';
@@ -39,7 +23,11 @@ test('every object for Kubernetes is valid by the schemas of its API', () => {
       new Model(object).validate();
       console.log(object.kind);
     }`;
-  const kinds = judgeWith(['kubernetes-models@4.5.1', 'yaml@2.9.1'], script, 'kubernetes/rollcall.yaml');
+  const kinds = judgeWith(
+    ['kubernetes-models@4.5.1', 'yaml@2.9.1'],
+    script,
+    toPath('kubernetes/rollcall.yaml'),
+  );
 
   assert.equal(kinds.trim().split('\n'), [
     'Service',
@@ -56,7 +44,7 @@ test('Compose gives all nodes one token, and the password outside of URLs', () =
     import { parse } from 'yaml';
     const { services } = parse(readFileSync(process.argv[2], 'utf8'), { merge: true });
     console.log(JSON.stringify(services));`;
-  const services = JSON.parse(judgeWith(['yaml@2.9.1'], script, 'docker/compose.yaml'));
+  const services = JSON.parse(judgeWith(['yaml@2.9.1'], script, toPath('docker/compose.yaml')));
 
   for (const name of ['node1', 'node2', 'node3']) {
     const { ADMIN_TOKEN, PGPASSWORD, DATABASE_URL, REDIS_URL } = services[name].environment;

@@ -115,6 +115,30 @@ test('what the guide links to is served beside it, and so is the document', asyn
   assert.is(beside.text, document.text);
 });
 
+test('/asyncapi.json names every message of the feed, and resolves', async () => {
+  const { json } = await ask(world, 'GET', '/asyncapi.json');
+  const { channels, operations } = json as unknown as Record<string, Record<string, { messages: object }>>;
+  const text = JSON.stringify(json);
+  const member = (node: unknown, key: string): unknown => Reflect.get(node as object, key);
+
+  assert.equal(Object.keys(channels?.stream?.messages ?? {}), [
+    'hello',
+    'totals',
+    'vote',
+    'gap',
+    'reset',
+    'gone',
+    'subscribed',
+    'error',
+    'pong',
+    'bye',
+  ]);
+  assert.equal(Object.keys(operations ?? {}), ['sendToSocket', 'receiveFromSocket', 'sendToStream']);
+  for (const [, ref = ''] of text.matchAll(/"\$ref":"#\/([^"]+)"/g))
+    assert.ok(ref.split('/').reduce(member, json as unknown), ref);
+  assert.not.match(text, '#/components');
+});
+
 test('/llms.txt begins with the name, links to documents that exist, and names every operation', async () => {
   const guide = buildLlmsText(routes);
   const served = await ask(world, 'GET', '/llms.txt');
