@@ -16,6 +16,7 @@ import { type AnyRoute, definePublicRoute } from '../route.ts';
 import { buildFlag, buildText, Text, Timestamp, Uuid } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
+import { closableVoterRoutes } from './voters.ts';
 import { TargetVotesParams } from './votes.ts';
 
 export const VoteLogQuery = Type.Object({
@@ -66,6 +67,10 @@ export type VoteLogReply = Static<typeof VoteLogReply>;
 /** Who reads the log when the operator closes it to the public. */
 const ownersOnly = buildTargetAuth('view_webhook_logs');
 
+/** Whether the setting VOTE_LOG is about this route: the vote log, and others that show what it has. */
+const isClosable = (route: AnyRoute): boolean =>
+  voteLogRoutes.includes(route) || closableVoterRoutes.includes(route);
+
 /** Returns the routes with a vote log for everybody, or for owners only (setting VOTE_LOG). */
 export const applyVoteLogSetting = (
   routes: readonly AnyRoute[],
@@ -73,7 +78,7 @@ export const applyVoteLogSetting = (
 ): readonly AnyRoute[] =>
   setting === 'public'
     ? routes
-    : routes.map((route) => (voteLogRoutes.includes(route) ? { ...route, auth: ownersOnly } : route));
+    : routes.map((route) => (isClosable(route) ? { ...route, auth: ownersOnly } : route));
 
 export const voteLogRoutes: readonly AnyRoute[] = [
   definePublicRoute('readVoteLog', 'GET /{target_type}/{target_id}/votes/log', {

@@ -5,8 +5,12 @@
  * so that the reply has every acknowledged vote.
  */
 import { type Static, Type } from 'typebox';
-import { perPage } from '../../engine/rules/pages.ts';
-import { replyOk, showRow } from '../response/reply.ts';
+import type { Target } from '../../engine/ids.ts';
+import { computeOffset, perPage } from '../../engine/rules/pages.ts';
+import type { VoterSummary } from '../../storage/catalogue/votes/voters.ts';
+import type { App } from '../app.ts';
+import { createUnavailableError } from '../response/errors.ts';
+import { type Reply, replyOk, showRow } from '../response/reply.ts';
 import { type AnyRoute, definePublicRoute, defineRoute, defineRoutes } from '../route.ts';
 import {
   buildCount,
@@ -16,12 +20,13 @@ import {
   PageQuery,
   Timestamp,
   toNullable,
+  User,
   UserId,
   UserTargetParams,
 } from './shared/common.ts';
-import { parsePage, toTarget } from './shared/convert.ts';
+import { parsePage, toTarget, toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
-import { readFlushedRef } from './votes.ts';
+import { readFlushedRef, TargetVotesParams } from './votes.ts';
 
 const UserParams = Type.Object({ uid: UserId });
 
@@ -46,7 +51,75 @@ const ListingSummary = buildObject({
 export const ListingSummaries = buildPageSchema(ListingSummary, perPage.userVotes);
 export type ListingSummaries = Static<typeof ListingSummaries>;
 
-export const voterRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
+export const TopVotersQuery = Type.Object({
+  period: Type.Optional(
+    Type.Enum(['month', 'all'], {
+      description: '`month` for the votes of this month (UTC), `all` for all votes; `month` if absent.',
+      examples: ['month'],
+    }),
+  ),
+  ...PageQuery.properties,
+});
+type TopVotersQuery = Static<typeof TopVotersQuery>;
+
+const { times, streak, longest } = summary;
+const TopVoter = buildObject({
+  position: Type.Integer({ minimum: 1, maximum: 1_000, description: 'From 1.', examples: [1] }),
+  user: User,
+  votes: buildCount(52, 'Votes of the period that count, up and down.'),
+  ...{ times, streak, longest },
+});
+export const TopVotersReply = buildObject({
+  count: buildCount(1, 'Places on all pages: at most 1,000.'),
+  per_page: buildCount(perPage.boards, 'Places on a full page.'),
+  updated_at: describe(Timestamp, 'When the order was made; `times`, `streak` and `longest` are of now.'),
+  results: describe(Type.Array(TopVoter), 'Most votes first; `[]` past the end.'),
+});
+type TopVotersReply = Static<typeof TopVotersReply>;
+
+/** `GET …/votes/top`. Throws `overloaded`. */
+const showTopVoters = async (app: App, target: Target, query: TopVotersQuery): Promise<Reply> => {
+  const page = parsePage(query);
+  const nowMs = app.clock.nowMs();
+  const ref = await readFlushedRef(app, target.kind, target.id);
+  const top = await app.catalogue.voters.top(ref, query.period ?? 'month', nowMs);
+  if (top === null)
+    throw createUnavailableError('overloaded', 'Too many orders of voters are being made.', 5);
+  const offset = computeOffset(page, perPage.boards);
+  const places = top.places.slice(offset, offset + perPage.boards);
+  const users = places.map(({ author }) => author);
+  const [summaries, people] = await Promise.all([
+    app.catalogue.voters.summariesOn({ users, ref }, new Date(nowMs)),
+    app.catalogue.findPeople(users),
+  ]);
+  const results = places.map(({ author, votes }, index) => ({
+    position: offset + index + 1,
+    user: toUser(people.get(author) ?? null, { id: author, bot: false }),
+    votes,
+    ...pickSummary(summaries[index] as VoterSummary),
+  }));
+  const updated_at = new Date(top.madeAtMs).toISOString();
+  return replyOk<TopVotersReply>({ count: top.places.length, per_page: perPage.boards, updated_at, results });
+};
+
+const pickSummary = ({ times, streak, longest }: VoterSummary) => ({ times, streak, longest });
+
+/** They show what the vote log shows, so the setting VOTE_LOG is for them, too. */
+export const closableVoterRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contract', [
+  definePublicRoute('listTopVoters', 'GET /{target_type}/{target_id}/votes/top', {
+    summary: 'List the users with the most votes',
+    description:
+      'Users by their votes on an entity, in this month or ever; of equal ones first whose newest vote is ' +
+      'older. The order is at most a minute old, ten where more than 200,000 votes count.',
+    limit: 'vote_log',
+    params: TargetVotesParams,
+    query: TopVotersQuery,
+    replies: { 200: TopVotersReply },
+    handle: (app, { params, query }) => showTopVoters(app, toTarget(params), query),
+  }),
+]);
+
+const ownRoutes = defineRoutes('Beyond the contract', [
   definePublicRoute('getVoterSummary', 'GET /users/{uid}/{target_type}/{target_id}/votes/summary', {
     summary: 'Sum up the votes of a user on an entity',
     description:
@@ -59,8 +132,8 @@ export const voterRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contrac
       const target = toTarget(params);
       const ref = await readFlushedRef(app, target.kind, target.id);
       const at = new Date(app.clock.nowMs());
-      const row = await app.catalogue.voters.summary({ user: params.uid, ref }, at);
-      return replyOk(showRow(VoterSummaryReply, row));
+      const [row] = await app.catalogue.voters.summariesOn({ users: [params.uid], ref }, at);
+      return replyOk(showRow(VoterSummaryReply, row as VoterSummary));
     },
   }),
   defineRoute('listVoterSummaries', 'GET /users/{uid}/votes/summary', {
@@ -81,3 +154,5 @@ export const voterRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contrac
     },
   }),
 ]);
+
+export const voterRoutes: readonly AnyRoute[] = [...ownRoutes, ...closableVoterRoutes];

@@ -662,6 +662,29 @@ export interface ListVoterSummariesReplyResult extends GetVoterSummaryReply {
   /** When the user's newest vote was cast. */
   readonly voted_at: string;
 }
+export interface ListTopVotersReply {
+  /** Places on all pages: at most 1,000. */
+  readonly count: number;
+  /** Places on a full page. */
+  readonly per_page: number;
+  /** When the order was made; `times`, `streak` and `longest` are of now. */
+  readonly updated_at: string;
+  /** Most votes first; `[]` past the end. */
+  readonly results: readonly ListTopVotersReplyResult[];
+}
+export interface ListTopVotersReplyResult {
+  /** From 1. */
+  readonly position: number;
+  readonly user: User;
+  /** Votes of the period that count, up and down. */
+  readonly votes: number;
+  /** How often the user voted: requests, each once, up or down. */
+  readonly times: number;
+  /** Days (UTC) in a row with a vote, up to today or yesterday; else 0. */
+  readonly streak: number;
+  /** The most days in a row so far. */
+  readonly longest: number;
+}
 export interface ListWebhooksReply {
   /** The webhooks of the entity; up to 5. */
   readonly webhooks: readonly ListWebhooksReplyWebhook[];
@@ -1299,6 +1322,7 @@ export interface Replies {
   readonly 'GET /{target_type}/{target_id}/votes/log': VoteLog;
   readonly 'GET /users/{uid}/{target_type}/{target_id}/votes/summary': GetVoterSummaryReply;
   readonly 'GET /users/{uid}/votes/summary': ListVoterSummariesReply;
+  readonly 'GET /{target_type}/{target_id}/votes/top': ListTopVotersReply;
   readonly 'GET /{target_type}/{target_id}/webhooks': ListWebhooksReply;
   readonly 'POST /{target_type}/{target_id}/webhooks': CreateWebhookReply;
   readonly 'PATCH /{target_type}/{target_id}/webhooks/{webhook_id}': null;

@@ -75,6 +75,11 @@ const renderFacts = ({ facts }: Listing): Html => render`<section class="card" a
 )}</dl>
 </section>`;
 
+/** A script fills it, unless the votes of the directory are for owners only. */
+const topVoters = render`<section class="card" id="top-voters" aria-labelledby="top-title" hidden>
+<h2 id="top-title">Top voters this month</h2><ol class="links"></ol></section>
+`;
+
 const renderChart = ({ kind, id, metrics }: Listing): Html => {
   const table = `/${kind}s/${encodeURIComponent(id)}/history?format=csv`;
   return render`<section class="card" aria-labelledby="chart-title">
@@ -152,7 +157,7 @@ ${renderFacts(listing)}
 </div>
 <div class="content">
 ${listing.lists.map((group) => renderGroup(site, group))}${renderChart(listing)}
-${renderAbout(listing)}${renderLinks(listing)}${renderBadge(site, listing)}</div>
+${renderAbout(listing)}${topVoters}${renderLinks(listing)}${renderBadge(site, listing)}</div>
 </article>`,
   });
 };

@@ -76,6 +76,17 @@ const createPairs = () => {
 const compareAge = (left: ModelVote, right: ModelVote): number =>
   left.atMs - right.atMs || left.voteNumber - right.voteNumber || (left.itag < right.itag ? -1 : 1);
 
+const rankVoters = (votes: readonly ModelVote[]): readonly { author: string; votes: number }[] => {
+  const voters = [...Map.groupBy(votes, ({ author }) => author)].map(([author, cast]) => {
+    return { author, votes: cast.length, newestMs: Math.max(...cast.map(({ atMs }) => atMs)) };
+  });
+  voters.sort(
+    (left, right) =>
+      right.votes - left.votes || left.newestMs - right.newestMs || (left.author < right.author ? -1 : 1),
+  );
+  return voters.slice(0, 1_000).map(({ author, votes: count }) => ({ author, votes: count }));
+};
+
 type Judged = Pick<ModelVote, 'listing' | 'atMs' | 'immutable'>;
 const isCovered = (vote: Judged, { listing, atMs }: ModelReset): boolean =>
   (listing === 'all' || listing === vote.listing) && atMs > vote.atMs && !vote.immutable;
@@ -98,7 +109,6 @@ export const createVotersModel = () => {
     isGenuine,
     isValid,
     isReset,
-    /** The votes of one voter on one listing. */
     listOf: (pair: Pair): readonly ModelVote[] => listOf(pair),
     /** As of a time, and of a number of the log. */
     summarise: (pair: Pair, nowMs: number, upto = Number.POSITIVE_INFINITY): ModelSummary => {
@@ -109,6 +119,9 @@ export const createVotersModel = () => {
         nowMs,
       );
     },
+    /** The voters of a listing since a time by their votes. */
+    rank: (listing: number, sinceMs: number) =>
+      rankVoters(votes.filter((vote) => vote.listing === listing && vote.atMs >= sinceMs && isGenuine(vote))),
     cast: (vote: ModelVote): void => {
       votes.push(vote);
       listOf(vote).push(vote);
@@ -127,14 +140,13 @@ export const createVotersModel = () => {
       for (const vote of held) if (!vote.immutable && isGenuine(vote)) vote.rejectedBy = id;
     },
     undoPlan: ({ id, releases, votes: held }: ModelPlan): void => {
-      const own = held.filter(({ rejectedBy }) => rejectedBy === id);
       const hasVotedAgain = (vote: ModelVote): boolean =>
         listOf(vote).some(
           ({ atMs, rejectedBy }) => atMs > vote.atMs && atMs < vote.atMs + waitMs && rejectedBy !== id,
         );
       const stays = (vote: ModelVote): boolean =>
         releases && !vote.isRedeemed && !isReset(vote) && hasVotedAgain(vote);
-      const taken = own.filter((vote) => !stays(vote));
+      const taken = held.filter((vote) => vote.rejectedBy === id && !stays(vote));
       for (const vote of taken) vote.rejectedBy = null;
     },
   };

@@ -47,6 +47,11 @@ const showAges = (): void => {
 const button = document.getElementById('vote') as HTMLButtonElement | null;
 const note = document.getElementById('vote-note') as HTMLElement;
 
+interface TopVoter {
+  readonly user: { readonly display_name: string };
+  readonly votes: number;
+  readonly streak: number;
+}
 interface Wait {
   readonly hours: number;
   readonly minutes: number;
@@ -123,6 +128,25 @@ const sendVote = async (account: Account): Promise<Wait | null> => {
   if (context.code === 'proof_required')
     note.textContent = 'Votes need a proof that you are human, which this page cannot take.';
   return null;
+};
+
+const topShown = 10;
+
+/** Lists the first of the top voters; none where they are for owners only. */
+const showTopVoters = async (): Promise<void> => {
+  const reply = await fetch(`${path}/votes/top`);
+  const { results = [] } = reply.ok ? await reply.json() : {};
+  const section = document.getElementById('top-voters');
+  if (section === null || results.length === 0) return;
+  const items = results.slice(0, topShown).map(({ user, votes, streak }: TopVoter) => {
+    const item = document.createElement('li');
+    const days = streak > 1 ? `, ${streak} days in a row` : '';
+    item.textContent = `${user.display_name}: ${count(votes, 'vote')}${days}`;
+    item.dir = 'auto';
+    return item;
+  });
+  section.querySelector('ol')?.replaceChildren(...items);
+  section.hidden = false;
 };
 
 const voteKey = 'rollcall-vote';
@@ -238,4 +262,5 @@ showAges();
 follow();
 showChart();
 showCutNote().catch(() => {});
+showTopVoters().catch(() => {});
 await prepareVote();

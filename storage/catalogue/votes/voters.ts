@@ -4,12 +4,11 @@
  * Everything is computed from the rows of votes when it is read, by the SQL function `summarise_voter`, which
  * says what counts. Votes that are not flushed yet are not here: callers request a flush first.
  */
-import type { EntityKind } from '../../../engine/ids.ts';
+import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
-import type { Queryable, Sql } from '../../sql/client.ts';
+import { formatTexts, type Queryable, type Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
-import { readFirst } from '../../sql/rows.ts';
-import type { VotePair } from './votes.ts';
+import { createTopVoters } from './top-voters.ts';
 
 export interface VoterSummary {
   /** Requests. */
@@ -30,13 +29,6 @@ export interface VotedListing extends VoterSummary {
 
 /** Listings of one user that are looked at. */
 const listingsMax = 1_000;
-
-/** Builds a call of the function: the votes up to the number `upto`, `null` for all, as of the time `at`. */
-export const buildSummary = (sql: Queryable, { user, ref }: VotePair, at: Date) => sql`
-  summarise_voter(${ref.incarnation}::bigint, ${ref.kind}, ${ref.id}, ${user}, null, ${at}::timestamptz)`;
-
-const summarise = async (sql: Queryable, pair: VotePair, at: Date): Promise<VoterSummary> =>
-  (await readFirst(sql<VoterSummary[]>`select * from ${buildSummary(sql, pair, at)}`)) as VoterSummary;
 
 /**
  * Lists the listings that a user voted on, those with the newest vote first. It goes from one listing to the
@@ -71,5 +63,21 @@ const listSummaries = async (
   return { count: rows[0]?.count ?? 0, rows: rows.filter(({ target_id }) => target_id !== null) };
 };
 
-export const createVoters = (sql: Sql) =>
-  bindStorage('voters', sql, { summary: summarise, summaries: listSummaries });
+/** Sums up what several users did on one listing, in their order. */
+const summariseMany = (
+  sql: Queryable,
+  { users, ref }: { readonly users: readonly string[]; readonly ref: EntityRef },
+  at: Date,
+): Promise<readonly VoterSummary[]> => sql<VoterSummary[]>`
+  select summary.* from unnest((select ${formatTexts(users)}::text[])) with ordinality as voter (id, position)
+  cross join lateral summarise_voter(
+    ${ref.incarnation}::bigint, ${ref.kind}, ${ref.id}, voter.id, null, ${at}::timestamptz) as summary
+  order by position`;
+
+export const createVoters = (sql: Sql) => ({
+  ...bindStorage('voters', sql, {
+    summaries: listSummaries,
+    summariesOn: summariseMany,
+  }),
+  top: createTopVoters(sql).find,
+});

@@ -4,6 +4,7 @@
 import { suite } from 'uvu';
 import {
   assertSameSummaries,
+  assertSameTop,
   assertSameVotes,
   drawSeed,
   runReplay,
@@ -19,6 +20,7 @@ test('what counts for voters is what a replay says', async () => {
   const replay = await runReplay(sql, size);
   await assertSameVotes(replay);
   await assertSameSummaries(replay, 2_000);
+  await assertSameTop(replay);
 });
 
 test.run();

@@ -107,4 +107,31 @@ test('a user sees all listings that they voted on, and nobody else does', async 
   assert.is((await world.ask('GET', path, { token: await world.token('bot', listed[0] ?? '') })).status, 401);
 });
 
+test('top voters: most votes first, by month or ever, each with times and streak', async () => {
+  const bot = await newBot();
+  skipToMonday();
+  for (const user of ['ann', 'ben', 'ann']) {
+    await vote(user, bot);
+    world.clock.skip(dayMs);
+  }
+  const path = `/bots/${bot}/votes/top`;
+  const { results, ...page } = await read(`${path}?period=all`);
+
+  assert.equal([page.count, page.per_page], [2, 25]);
+  assert.equal(
+    results.map((row: { user: { id: string } }) => ({ ...row, user: row.user.id })),
+    [
+      { position: 1, user: 'ann', votes: 2, times: 2, streak: 1, longest: 1 },
+      { position: 2, user: 'ben', votes: 1, times: 1, streak: 0, longest: 1 },
+    ],
+  );
+  assert.equal((await read(`${path}?period=all&page=2`)).results, []);
+  const wrong = await world.ask('GET', `${path}?period=week`);
+  assert.equal([wrong.status, wrong.json.context.code], [400, 'validation_failed']);
+  assert.is((await world.ask('GET', '/bots/unknown/votes/top')).status, 404);
+  world.clock.skip(62 * dayMs);
+  assert.is((await read(path)).count, 0, 'another month');
+  assert.is((await read(`${path}?period=all`)).count, 2);
+});
+
 test.run();

@@ -70,6 +70,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   castVote: selfOnly,
   getStanding: open,
   getVoterSummary: open,
+  listTopVoters: open,
   listVoterSummaries: { ...selfOnly, target: 'none' },
   listUserVotes: open,
   listVoters: open,

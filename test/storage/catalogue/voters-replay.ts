@@ -8,7 +8,7 @@ import type { EntityRef, Incarnation } from '../../../engine/ids.ts';
 import { fillPlan, takePage } from '../../../storage/catalogue/operator/plan-steps.ts';
 import { createPlan, startUndo, startVoiding } from '../../../storage/catalogue/operator/void-plans.ts';
 import { redeemVotes, upsertTier } from '../../../storage/catalogue/votes/credits.ts';
-import { createVoters } from '../../../storage/catalogue/votes/voters.ts';
+import { createVoters, type VoterSummary } from '../../../storage/catalogue/votes/voters.ts';
 import { resetVotes } from '../../../storage/ledger/adjust.ts';
 import { createLedger } from '../../../storage/ledger/ledger.ts';
 import { createPartitions } from '../../../storage/ledger/partitions.ts';
@@ -253,10 +253,25 @@ export const assertSameSummaries = async (replay: Replay, pairs: number): Promis
     const ref = pickListing(replay);
     const user = `voter${random.below(size.authors)}`;
     const nowMs = startMs + random.below((days + 3) * dayMs);
-    const { truncated: _, ...found } = await createVoters(sql).summary({ user, ref }, new Date(nowMs));
+    const [row] = await createVoters(sql).summariesOn({ users: [user], ref }, new Date(nowMs));
+    const { truncated: _, ...found } = row as VoterSummary;
     const known = { listing: ref.incarnation, author: user };
     assert.equal(found, model.summarise(known, nowMs), `${user} at ${nowMs}, SEED=${size.seed}`);
   }
+};
+
+/** Checks the top voters of each listing, of the last month and of all time. */
+export const assertSameTop = async ({ sql, model, listings, size }: Replay): Promise<void> => {
+  const { top } = createVoters(sql);
+  const nowMs = startMs + days * dayMs;
+  for (const { ref } of listings.values())
+    for (const [period, sinceMs] of [
+      ['month', Date.UTC(2027, 2)],
+      ['all', 0],
+    ] as const) {
+      const found = (await top(ref, period, nowMs))?.places;
+      assert.equal(found, model.rank(ref.incarnation, sinceMs), `${period} of ${ref.id}, SEED=${size.seed}`);
+    }
 };
 
 export const drawSeed = (): number => Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
