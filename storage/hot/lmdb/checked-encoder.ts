@@ -2,10 +2,9 @@
  * The form of values in LMDB: MessagePack behind a mark and a checksum, which is compared at each read.
  *
  * LMDB itself checks nothing: a bit that flips on the disk would become a wrong total, or a vote that was
- * never cast. Values of formats 1 and 2 have no checksum and are read as they are. Every put encodes a value,
- * so encoding creates no objects: values follow each other in one large buffer. The checksum is computed in
- * JavaScript. For some hundred bytes that is faster than the native function, whose call costs more and needs
- * a view of the bytes.
+ * never cast. Every put encodes a value, so encoding creates no objects: values follow each other in one
+ * large buffer. The checksum is computed in JavaScript. For some hundred bytes that is faster than the native
+ * function, whose call costs more and needs a view of the bytes.
  */
 import { Packr, RESERVE_START_SPACE, REUSE_BUFFER_MODE } from 'msgpackr';
 
@@ -48,7 +47,7 @@ export const createCheckedEncoder = (onDamage: () => void) => ({
 
 const readChecked = (bytes: Buffer): unknown => {
   try {
-    if (bytes[0] !== checkedMark) return packr.unpack(bytes);
+    if (bytes[0] !== checkedMark) return null;
     const isIntact = bytes.readUInt32LE(1) === computeCrc32(bytes, headBytes, bytes.length);
     return isIntact ? packr.unpack(bytes.subarray(headBytes)) : null;
   } catch {

@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import * as fc from 'fast-check';
-import { unpack } from 'msgpackr';
+import { pack, unpack } from 'msgpackr';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
@@ -16,6 +16,7 @@ import {
 const test = suite('values in LMDB');
 
 const encoder = createCheckedEncoder(() => assert.unreachable('a value is damaged'));
+const tolerant = createCheckedEncoder(() => {});
 
 test('the checksum of any part of a buffer is the one of zlib', () => {
   const buffers = fc.uint8Array({ minLength: 0, maxLength: 300 });
@@ -48,6 +49,17 @@ test('zlib confirms what is written, and values stay when others are encoded', (
   for (const [index, { start, end }] of places.entries()) {
     const stored = Buffer.from((encoded[index] as Buffer).subarray(start, end));
     assert.equal(encoder.decode(stored), values[index % 4]);
+  }
+});
+
+test('a value without its mark is damaged, whatever it could be read as', () => {
+  assert.is(tolerant.decode(pack([1, 'a count'])), null);
+  const bytes = encoder.encode(7);
+  const stored = Buffer.from(bytes.subarray(bytes.start, bytes.end));
+  for (let bit = 0; bit < 8 * stored.length; bit++) {
+    stored[bit >> 3] = (stored[bit >> 3] as number) ^ (1 << (bit & 7));
+    assert.is(tolerant.decode(stored), null, `bit ${bit}`);
+    stored[bit >> 3] = (stored[bit >> 3] as number) ^ (1 << (bit & 7));
   }
 });
 
