@@ -82,6 +82,33 @@ const formatSettings = (): string => {
   return toPage('Settings', opening, lines.join('\n').trim());
 };
 
+interface Fault {
+  readonly fault: string;
+  readonly promise: string;
+  /** Paths below test/, without `.test.ts` or `.fault.ts`. */
+  readonly tests: readonly string[];
+}
+
+const formatTestCommand = (test: string): string =>
+  /^(faults\/cases|bench)\//.test(test)
+    ? `\`npm run test:faults -- ${test.replace('faults/cases/', '')}\``
+    : `\`npm test -- ${test}\``;
+
+const formatFaults = (): string => {
+  const text = readFileSync(new URL('../../../test/faults/faults.jsonl', import.meta.url), 'utf8');
+  const faults = text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Fault);
+  const rows = faults.map(({ fault, promise, tests }) => [
+    fault,
+    promise,
+    tests.map(formatTestCommand).join(', '),
+  ]);
+  const opening = 'Every fault that was tried, from test/faults/faults.jsonl.';
+  return toPage('Faults', opening, toTable('| fault | promise | command |', rows));
+};
+
 const formatCommands = (): string => {
   const toBlock = (text: string): string => `\`\`\`text\n${text.trim()}\n\`\`\``;
   const helps = commandHelps.filter(({ name }) => name !== 'help').map(formatCommandHelp);
@@ -112,4 +139,5 @@ export const buildReference = async (document: ReadDocument): Promise<ReadonlyMa
     ['metrics.md', await formatMetrics()],
     ['notes.md', formatNotes()],
     ['commands.md', formatCommands()],
+    ['faults.md', formatFaults()],
   ]);

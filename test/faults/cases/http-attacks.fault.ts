@@ -1,7 +1,7 @@
 /**
  * Every attack of attack-list.ts on either kind of stores, while an ordinary client reads and posts: it is
- * answered, in time; the node lives, and nothing acknowledged is lost. Prints a row per attack for
- * docs/reliability.md. ATTACK_SECONDS is their length, ATTACK an expression for the names to run.
+ * answered, in time; the node lives, and nothing acknowledged is lost. Prints a row per attack.
+ * ATTACK_SECONDS is their length, ATTACK an expression for the names to run.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -38,7 +38,7 @@ export interface Share {
 export interface FaultCase<Figures extends object> {
   /** The claim. */
   readonly title: string;
-  /** In the figures, and in the table of docs/reliability.md. */
+  /** In the figures. */
   readonly name: string;
   /** The fault group alone, one round per seed, by default. */
   readonly counts?: Counts;

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 
 const test = suite('help of tools');
 
-for (const file of ['ops/cli/document.ts', 'test/faults/write-table.ts']) {
+for (const file of ['ops/cli/document.ts']) {
   test(`${file} --help`, () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [...process.execArgv, file, '--help'], {
       encoding: 'utf8',
