@@ -1,5 +1,6 @@
 /**
- * Figures of a fault case: adds those of several runs, prints them as one JSON line, and throws where a verdict is not clean.
+ * Figures of a fault case: adds those of several runs, prints them as one JSON line, and throws where a
+ * verdict is not clean.
  */
 import type { Verdict } from '../../../bench/prove/judge.ts';
 
