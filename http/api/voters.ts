@@ -137,7 +137,7 @@ const ownRoutes = defineRoutes('Beyond the contract', [
     },
   }),
   defineRoute('listVoterSummaries', 'GET /users/{uid}/votes/summary', {
-    summary: 'Sum up the votes of a user on all entities',
+    summary: 'Sum up all votes of a user',
     description:
       'The entities that the user voted on, 10 per page, those with the newest vote first; the first 1,000 ' +
       'by kind and id. Votes of the last second may be missing.',

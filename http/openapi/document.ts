@@ -207,8 +207,15 @@ const buildSuccessResponses = (route: AnyRoute): Json => {
     const description = 'Not changed since the reply whose `ETag` came in `If-None-Match`; no body.';
     responses.push(['304', { description, headers: referToHeaders(headers) }]);
   }
+  const page = { description: pageDescription, headers: referToHeaders(headers), content: pageContent };
+  if (pageOperations.has(route.name) && route.replies[200] === undefined) responses.push(['200', page]);
   return Object.fromEntries(responses);
 };
+
+/** They answer with a page to clients that prefer HTML (http/site/routes.ts), unless pages are off. */
+const pageOperations: ReadonlySet<string> = new Set(['searchListings', 'followVanity']);
+const pageDescription = 'A page, where `Accept` prefers HTML and the directory shows pages.';
+const pageContent: Json = { 'text/html': { schema: { type: 'string', description: pageDescription } } };
 
 const buildContents = (route: AnyRoute, schema: TSchema): Json => ({
   ...(route.events === true
@@ -218,6 +225,7 @@ const buildContents = (route: AnyRoute, schema: TSchema): Json => ({
     'image/svg+xml': { schema: { type: 'string', description: 'The picture.' } },
   }),
   ...(route.table !== undefined && buildTableContent(route.table)),
+  ...(pageOperations.has(route.name) && pageContent),
 });
 
 const buildTableContent = (example: string): Json => ({

@@ -35,7 +35,7 @@ const sections: Readonly<Record<string, string>> = {
 const rules: readonly (readonly [path: RegExp, section: string])[] = [
   [/^\/bots\/stats(\/|$)|\/shards$/, 'Stats'],
   [/\/history$/, 'Stats'],
-  [/\/votes\/(log|months)$/, 'Votes'],
+  [/\/votes\/(log|months|summary|top|refs)$/, 'Votes'],
   [/\/webhooks(\/|$)/, 'Webhooks'],
   [/^\/feed$/, 'Live'],
   [/^\/servers\//, 'Servers'],

@@ -194,6 +194,18 @@ test('what may be revalidated has ETag and 304, what is limited has RateLimit', 
   }
 });
 
+test('the two operations that have a page say so', () => {
+  const readHtml = (title: string): unknown => {
+    const { content } = findOperation(title).responses[200] ?? {};
+    return (content as Readonly<Record<string, unknown>> | undefined)?.['text/html'];
+  };
+
+  assert.equal(Object.keys(readHtml('get /search') as object), ['schema']);
+  assert.equal(Object.keys(readHtml('get /@{code}') as object), ['schema']);
+  assert.is(readHtml('get /bots/{id}'), undefined);
+  assert.ok(findOperation('get /@{code}').responses[302]);
+});
+
 test('history is JSON or a table, each with its schema and an example', () => {
   const { responses } = findOperation('get /{target_type}/{target_id}/history');
   const content = responses[200]?.content as unknown as Readonly<Record<string, Content>>;
