@@ -4,9 +4,8 @@
  *
  * Invariant: nothing but these times is changed, and without the option nothing at all.
  */
-import { aheadMsMax, findTimesAhead, formatTimes } from '../storage/clock/look-up.ts';
+import { aheadMsMax, findTimesAhead, formatTimes, readSqlMs } from '../storage/clock/look-up.ts';
 import type { Stores } from '../storage/open.ts';
-import { readNumber } from '../storage/sql/rows.ts';
 import { clockAdvice, describeClock, formatMs } from './clock.ts';
 
 export interface ClockInput {
@@ -33,7 +32,7 @@ export const checkClock = async (stores: Stores, { nowMs, accept, report }: Cloc
 
 /** An embedded SQL has the clock of this process. */
 const assertAgrees = async ({ sql }: Stores, nowMs: number): Promise<void> => {
-  const sqlMs = await readNumber(sql`select (extract(epoch from clock_timestamp()) * 1000)::bigint`);
+  const sqlMs = await readSqlMs(sql);
   if (Math.abs(sqlMs - nowMs) <= aheadMsMax) return;
   throw new Error(
     `${describeClock(nowMs)}, that of Postgres ${formatMs(sqlMs)}: one is wrong. ${clockAdvice}`,

@@ -14,6 +14,8 @@
 export const noteSeverities = {
   adjustments_wait: 'ticket',
   cards_off: 'none',
+  clock_apart: 'ticket',
+  clock_set_back: 'page',
   clock_wrong: 'page',
   dead_letters: 'ticket',
   descriptors_used_up: 'page',

@@ -107,6 +107,7 @@ export const createCounts = (nowMs: () => number = () => performance.now()) => (
   staleParts: 0,
   partsSwitches: countBy<PartsSwitch>(['complete', 'time', 'idle']),
   clockAheadMs: 0,
+  sqlClockAheadMs: 0,
   evictingServers: 0,
   votes: Object.fromEntries(entityKinds.map((kind) => [kind, countBy(voteResults)])) as Record<
     EntityKind,

@@ -114,6 +114,10 @@ const engineMetrics: MetricTable<NodeCounts> = {
     help: "This node's clock minus the hot store's; 0 on the embedded store.",
     read: (counts) => counts.clockAheadMs / 1_000,
   },
+  rollcall_sql_clock_offset_seconds: {
+    help: "This node's clock minus that of Postgres; 0 on the embedded SQL.",
+    read: (counts) => counts.sqlClockAheadMs / 1_000,
+  },
   rollcall_redis_evicting_servers: {
     help: 'Redis primaries that may evict counters: set maxmemory-policy noeviction there.',
     read: (counts) => counts.evictingServers,

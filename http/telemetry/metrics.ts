@@ -227,6 +227,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version) =
     recordLoopLag,
     /** Records this node's clock minus the hot store's, ms. */
     recordClockAhead: createSetter(counts, 'clockAheadMs'),
+    recordSqlClockAhead: createSetter(counts, 'sqlClockAheadMs'),
     /** From here on every scrape shows what `read` returns. */
     watchHealth: (read: () => NodeHealth) => void registerMetrics(registry, healthMetrics, read),
     /** From here on every scrape shows the age of these boards. */

@@ -1,22 +1,32 @@
 /**
- * Measures the offset between this node's clock and the clock of the hot store, where that runs on Redis.
+ * Measures the offset between this node's clock and those of Redis and Postgres, which all nodes share, and
+ * notices when this clock is set back so far that the stores have times ahead of it.
  *
- * The store refuses votes from a node whose clock is too far off (engine/limits.ts). This watch makes that
- * visible to the operator: a note and a gauge. It only reports: the store decides about each vote, and the
- * node stays ready. While Redis does not answer, the last measurement stays.
+ * The hot store refuses votes from a node whose clock is too far off (engine/limits.ts); jobs and sessions go
+ * by Postgres. This watch makes both visible to the operator: notes and gauges. It only reports, and the node
+ * stays ready. While a server does not answer, its last measurement stays. A machine that was suspended finds
+ * its clock set ahead, which is right.
  */
 import { limits } from '../../engine/limits.ts';
 import type { Clock } from '../../engine/ports.ts';
 import { type Note, toNote } from '../../engine/tools/notes.ts';
+import { aheadMsMax } from '../../storage/clock/look-up.ts';
 import type { NodeWatch } from './watch.ts';
 
 export interface ClockWatchParts {
   /** Reads the wall time of each Redis server, ms; `null` for the embedded store, which uses our clock. */
-  readonly storeClocks: (() => Promise<readonly number[]>) | null;
+  readonly storeClocks: ReadClocks | null;
+  /** Reads the wall time of Postgres; `null` for an embedded SQL. */
+  readonly sqlClock: ReadClocks | null;
+  /** Names the times in the stores that lie ahead of a time; `''` for none. */
+  readonly findAhead: (nowMs: number) => Promise<string>;
   readonly clock: Clock;
-  /** Receives each measurement: ms by which this node's clock is ahead; negative when it is behind. */
+  /** Receive each measurement: ms by which this node's clock is ahead; negative when it is behind. */
   readonly onMeasured: (aheadMs: number) => void;
+  readonly onSqlMeasured: (aheadMs: number) => void;
 }
+
+type ReadClocks = () => Promise<readonly number[]>;
 
 /**
  * The store read its clock at some time between `sentMs` and `receivedMs`. An offset that this range
@@ -30,37 +40,64 @@ const computeAheadMs = (storeMs: number, sentMs: number, receivedMs: number): nu
 const isRefusing = (aheadMs: number): boolean =>
   aheadMs > limits.clockAheadMaxMs || aheadMs < -limits.clockBehindMaxMs;
 
-const describeAhead = (aheadMs: number): Note => {
+const describeOffset = (aheadMs: number, server: string): string => {
   const side = aheadMs > 0 ? 'ahead of' : 'behind';
   const limitMs = aheadMs > 0 ? limits.clockAheadMaxMs : limits.clockBehindMaxMs;
-  const offMs = Math.abs(Math.round(aheadMs));
-  return toNote(
-    'clock_wrong',
-    `votes are refused: the clock of this node is ${offMs} ms ${side} that of Redis ` +
-      `(${limitMs} ms are allowed); correct the wrong clock (use NTP)`,
+  return (
+    `the clock of this node is ${Math.abs(Math.round(aheadMs))} ms ${side} that of ${server} ` +
+    `(${limitMs} ms are allowed); correct the wrong clock (use NTP)`
   );
 };
 
-/** One note while votes are refused because of the clock, otherwise none. */
+/** Reads clocks, and computes the largest offset among them, with its sign. */
+const measureAheadMs = async (readClocks: ReadClocks, clock: Clock): Promise<number> => {
+  const sentMs = clock.nowMs();
+  const sentMonotonicMs = clock.monotonicMs();
+  const stores = await readClocks();
+  // Elapsed time comes from the monotonic clock, so a wall clock that jumps meanwhile does not distort it.
+  const receivedMs = sentMs + (clock.monotonicMs() - sentMonotonicMs);
+  return stores
+    .map((storeMs) => computeAheadMs(storeMs, sentMs, receivedMs))
+    .reduce((most, next) => (Math.abs(next) > Math.abs(most) ? next : most), 0);
+};
+
+/** Notes while votes are refused, while jobs come at another time, and while the stores are ahead. */
 export const createClockWatch = (parts: ClockWatchParts): NodeWatch => {
-  const { storeClocks, clock } = parts;
-  let notes: readonly Note[] = [];
-  const measure = async (readClocks: () => Promise<readonly number[]>): Promise<void> => {
-    const sentMs = clock.nowMs();
-    const sentMonotonicMs = clock.monotonicMs();
-    const stores = await readClocks();
-    // Elapsed time comes from the monotonic clock, so a wall clock that jumps meanwhile does not distort it.
-    const receivedMs = sentMs + (clock.monotonicMs() - sentMonotonicMs);
-    // The largest offset among the servers, with its sign.
-    const aheadMs = stores
-      .map((storeMs) => computeAheadMs(storeMs, sentMs, receivedMs))
-      .reduce((most, next) => (Math.abs(next) > Math.abs(most) ? next : most), 0);
+  const { storeClocks, sqlClock, clock, findAhead } = parts;
+  const notes: Partial<Record<'redis' | 'sql' | 'setBack', Note | null>> = {};
+  const compare = async (): Promise<void> => {
+    if (storeClocks === null) return;
+    const aheadMs = await measureAheadMs(storeClocks, clock);
     parts.onMeasured(aheadMs);
-    notes = isRefusing(aheadMs) ? [describeAhead(aheadMs)] : [];
+    const text = `votes are refused: ${describeOffset(aheadMs, 'Redis')}`;
+    notes.redis = isRefusing(aheadMs) ? toNote('clock_wrong', text) : null;
+  };
+  const compareSql = async (): Promise<void> => {
+    if (sqlClock === null) return;
+    const aheadMs = await measureAheadMs(sqlClock, clock);
+    parts.onSqlMeasured(aheadMs);
+    const text = `jobs and sessions go by another clock: ${describeOffset(aheadMs, 'Postgres')}`;
+    notes.sql = isRefusing(aheadMs) ? toNote('clock_apart', text) : null;
+  };
+  const readOffsetMs = (): number => clock.nowMs() - clock.monotonicMs();
+  let furthestMs = readOffsetMs();
+  let ahead = '';
+  const lookUp = async (): Promise<void> => {
+    furthestMs = Math.max(furthestMs, readOffsetMs());
+    const isSetBack = furthestMs - readOffsetMs() > aheadMsMax;
+    // What was found stays: later batches replace marks, not the times that are wrong.
+    ahead = isSetBack ? ahead || (await findAhead(clock.nowMs())) : '';
+    const text =
+      `votes may count for nothing: this clock was set back, and the stores have later times: ${ahead}. ` +
+      'If it is right, stop all nodes and start once with --accept-clock (docs/runbook/clock-wrong.md)';
+    notes.setBack = ahead === '' ? null : toNote('clock_set_back', text);
+  };
+  const check = async (): Promise<void> => {
+    await Promise.allSettled([compare(), compareSql(), lookUp()]);
   };
   return {
     everyMs: 5_000,
-    check: () => (storeClocks === null ? Promise.resolve() : measure(storeClocks).catch(() => {})),
-    listNotes: () => notes,
+    check,
+    listNotes: () => Object.values(notes).filter((note) => note !== null),
   };
 };

@@ -4,6 +4,7 @@
  * A watch only reports: notes, and gauges.
  */
 import type { Metrics } from '../../http/telemetry/metrics.ts';
+import { findTimesAhead, formatTimes, readSqlMs } from '../../storage/clock/look-up.ts';
 import type { Stores } from '../../storage/open.ts';
 import { startInterval } from '../../storage/timers.ts';
 import { systemClock } from '../clock.ts';
@@ -13,11 +14,19 @@ import { createEvictionWatch } from './eviction-watch.ts';
 
 /** Rejects when Redis may evict counters. Nothing is checked again before `start`. */
 export const openWatches = async (
-  { redis }: Stores,
-  { recordClockAhead, recordEvictingServers }: Metrics,
+  stores: Stores,
+  { recordClockAhead, recordSqlClockAhead, recordEvictingServers }: Metrics,
 ) => {
+  const { redis, sql, owner } = stores;
   const [storeClocks, memorySettings] = [redis?.readClocks ?? null, redis?.memorySettings ?? null];
-  const clock = createClockWatch({ storeClocks, clock: systemClock, onMeasured: recordClockAhead });
+  const clock = createClockWatch({
+    storeClocks,
+    sqlClock: owner === null ? null : async () => [await readSqlMs(sql)],
+    findAhead: async (nowMs) => formatTimes(await findTimesAhead(stores, nowMs)),
+    clock: systemClock,
+    onMeasured: recordClockAhead,
+    onSqlMeasured: recordSqlClockAhead,
+  });
   const eviction = createEvictionWatch({ memorySettings, onMeasured: recordEvictingServers });
   await eviction.assertNoEviction();
   const watches = { clock, eviction, descriptors: createDescriptorWatch() };

@@ -3,11 +3,13 @@
  * whatever the size of the directory.
  *
  * Every commit marks the hot store with the time by its clock, which bounds the times of votes and posts. In
- * SQL every node that ran has left a heartbeat and the due times of jobs. Votes are looked up besides, since
- * they also come by copies: their table is partitioned by time.
+ * SQL every node that ran has left a heartbeat and the due times of jobs. Votes and last posts are looked up
+ * besides, since copies have no marks, and later batches replace them: votes are partitioned by time, and of
+ * last posts a sample does, because a wrong clock is behind most of them within the hour.
  */
 import type { HotTransfer } from '../move/records.ts';
 import type { Sql } from '../sql/client.ts';
+import { readNumber } from '../sql/rows.ts';
 import { getUnit, sqlTimes, type TimeUnit } from './times.ts';
 
 /** What lies no further ahead of the clock than this counts as right. */
@@ -46,14 +48,22 @@ const toMs: Readonly<Record<TimeUnit, (newest: string) => string>> = {
   minutes: (newest) => `${newest}::bigint * 60000`,
 };
 
+const samplePages = 1_000;
+/** All rows of a table of up to so many pages, some 50,000 listings; above, rows of about so many pages. */
+const buildSample = (table: string): string => {
+  const percent = `${100 * samplePages} * 8192.0 / (pg_relation_size('${table}') + 1)`;
+  return ` tablesample system ((select least(100, ${percent})))`;
+};
+
 const buildLookUp = (limitMs: number): string =>
   Object.entries(sqlTimes)
     .flatMap(([table, columns]) =>
       Object.entries(columns)
-        .filter(([, { look }]) => look)
-        .map(([column]) => {
+        .filter(([, { look }]) => look !== undefined)
+        .map(([column, { look }]) => {
           const newest = toMs[getUnit(table, column)](`max(${column})`);
-          const from = `from ${table} where ${buildAhead(table, column, limitMs)}`;
+          const sample = look === 'sample' ? buildSample(table) : '';
+          const from = `from ${table}${sample} where ${buildAhead(table, column, limitMs)}`;
           return `select '${table}.${column}' as place, (${newest})::bigint as "atMs" ${from}`;
         }),
     )
@@ -74,3 +84,7 @@ export const findTimesAhead = async (
 
 export const formatTimes = (times: readonly TimeAhead[]): string =>
   times.map(({ place, atMs }) => `${place} ${new Date(atMs).toISOString()}`).join(', ');
+
+/** Reads the clock of SQL, ms. */
+export const readSqlMs = (sql: Sql): Promise<number> =>
+  readNumber(sql`select (extract(epoch from clock_timestamp()) * 1000)::bigint`);

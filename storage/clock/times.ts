@@ -13,14 +13,17 @@ export interface StoredTime {
    * of its key; its table is `emptied`, because it is computed again; or it is `kept`.
    */
   readonly mend: 'set' | 'removed' | 'emptied' | 'kept';
-  /** Looked up at each start: every node writes it, and its table has few rows or an index by it. */
-  readonly look?: true;
+  /**
+   * Looked up at each start, because every node writes it: of all rows, where the table has few or is divided
+   * by time, or of a sample.
+   */
+  readonly look?: 'all' | 'sample';
 }
 
 const happened = { is: 'happened', mend: 'set' } as const;
-const looked = { ...happened, look: true } as const;
+const looked = { ...happened, look: 'all' } as const;
 const removed = { is: 'happened', mend: 'removed' } as const;
-const lookedRemoved = { ...removed, look: true } as const;
+const lookedRemoved = { ...removed, look: 'all' } as const;
 const emptied = { is: 'happened', mend: 'emptied' } as const;
 /** A copy that bounds a segment: it may lie anywhere, and recounting joins empty segments. */
 const bound = { is: 'happened', mend: 'kept' } as const;
@@ -85,7 +88,7 @@ export const sqlTimes: Readonly<Record<string, Readonly<Record<string, StoredTim
   team_members: created,
   teams: edited,
   totals: {
-    last_stats_post_ms: happened,
+    last_stats_post_ms: { ...happened, look: 'sample' },
     uptime_checked_ms: happened,
     released_before_ms: happened,
     flushed_at: happened,

@@ -19,10 +19,13 @@ interface Times {
   aheadMs: number;
   /** The duration of a request to the store. */
   requestMs: number;
+  /** How far Postgres' clock is ahead. */
+  sqlMs?: number;
 }
 
 const open = (times: Times, away = () => false) => {
   const reports = { measured: [] as number[] };
+  const sqlReports: number[] = [];
   let passedMs = 0;
   const clock: Clock = {
     nowMs: () => startMs + passedMs + times.aheadMs,
@@ -31,6 +34,12 @@ const open = (times: Times, away = () => false) => {
     endOfTick: () => {},
   };
   const watch = createClockWatch({
+    sqlClock: async () => {
+      if (away()) throw new Error('away');
+      return [startMs + passedMs + (times.sqlMs ?? times.aheadMs)];
+    },
+    findAhead: async (nowMs) => (nowMs < startMs ? 'votes.created_at 2036' : ''),
+    onSqlMeasured: (ms) => sqlReports.push(ms),
     storeClocks: async () => {
       if (away()) throw new Error('away');
       const stores = [startMs + passedMs];
@@ -40,7 +49,7 @@ const open = (times: Times, away = () => false) => {
     clock,
     onMeasured: (ms) => reports.measured.push(ms),
   });
-  return { reports, watch };
+  return { reports, sqlReports, watch };
 };
 
 test('a clock that is right, or off by less than the limit, has no note', async () => {
@@ -106,6 +115,9 @@ test('embedded stores use the clock of this machine: nothing is measured', async
   const measured: number[] = [];
   const watch = createClockWatch({
     storeClocks: null,
+    sqlClock: null,
+    findAhead: async () => '',
+    onSqlMeasured: (ms) => measured.push(ms),
     clock: { nowMs: () => 0, monotonicMs: () => 0, after: () => () => {}, endOfTick: () => {} },
     onMeasured: (ms) => measured.push(ms),
   });
@@ -113,6 +125,47 @@ test('embedded stores use the clock of this machine: nothing is measured', async
   await watch.check();
 
   assert.equal([watch.listNotes(), measured], [[], []]);
+});
+
+test('a clock that differs from that of Postgres has a note of its own, until both agree', async () => {
+  const times = { aheadMs: 0, requestMs: 0, sqlMs: -3_600_000 };
+  const { sqlReports, watch } = open(times);
+
+  await watch.check();
+  assertNote('clock_apart', watch.listNotes());
+  assert.match(watch.listNotes()[0] ?? '', /3600000 ms ahead of that of Postgres/);
+  assertNoNote('clock_wrong', watch.listNotes());
+
+  times.sqlMs = 0;
+  await watch.check();
+  assertNoNote('clock_apart', watch.listNotes());
+  assert.equal(sqlReports, [3_600_000, 0]);
+});
+
+test('a clock that is set back below what the stores say has a note, until it is right again', async () => {
+  const times = { aheadMs: 0, requestMs: 0 };
+  const { watch } = open(times);
+  await watch.check();
+
+  times.aheadMs = -10 * 86_400_000;
+  await watch.check();
+  assertNote('clock_set_back', watch.listNotes());
+  assert.match(watch.listNotes().join(), /clock_set_back: .*votes\.created_at 2036.*--accept-clock/);
+
+  times.aheadMs = 0;
+  await watch.check();
+  assertNoNote('clock_set_back', watch.listNotes());
+});
+
+test('a machine that was suspended finds its clock ahead: no note, nor when it is set back from there', async () => {
+  const times = { aheadMs: 0, requestMs: 0 };
+  const { watch } = open(times);
+  await watch.check();
+  for (const aheadMs of [5 * 86_400_000, 0]) {
+    times.aheadMs = aheadMs;
+    await watch.check();
+    assertNoNote('clock_set_back', watch.listNotes());
+  }
 });
 
 test('the store reads the time of Redis', async () => {

@@ -15,7 +15,8 @@ import { connectSql, type Sql } from '../../storage/sql/client.ts';
 import { directoryOf, fillDirectory, makeDataFolder, openAtRest, tokenOf } from '../support/directory.ts';
 import { makeFolder } from '../support/folder.ts';
 import { reportSkipped } from '../support/needing-suite.ts';
-import { spawnNode, startNode } from '../support/node-process.ts';
+import { type StartedNode, spawnNode, startNode } from '../support/node-process.ts';
+import { untilNote } from '../support/notes.ts';
 import { runOps } from '../support/ops-process.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -52,16 +53,16 @@ const read = async (url: string) =>
 const isNow = (time: string): boolean => Math.abs(Date.parse(time) - Date.now()) < 120_000;
 
 /** Lives ten years ahead, on stores that take a shifted clock. */
-const liveAhead = async (dataDir: string, settings: Settings, isKilled = false): Promise<void> => {
+const liveAhead = async (dataDir: string, settings: Settings, end: Ending): Promise<void> => {
   const node = await startNode({ dataDir, settings });
   assert.is(await put(node.url, users[0] ?? ''), 204);
   assert.is(await put(node.url, users[1] ?? ''), 204);
   await post(node.url, 5);
   await fetch(`${node.url}/bots/${bot}?target=page`);
   await until('the click counts', async () => (await read(node.url)).clicks === 1);
-  if (isKilled) await node.kill();
-  else assert.is((await node.stop()).code, 0, node.output());
+  await end(node);
 };
+type Ending = (node: StartedNode) => Promise<unknown>;
 
 const refusal =
   /says 20[23]\d-.*but the stores have later times: .* 20(3[6-9]|4\d)-.*start once with .*--accept-clock/s;
@@ -116,7 +117,12 @@ test('embedded stores: refused by name, mended on request, and the next month en
   await makeDataFolder(dataDir, sizes);
   const clock = clocks.create();
   clock.shift(tenYearsMs);
-  await liveAhead(dataDir, clock.environment);
+  await liveAhead(dataDir, clock.environment, async (node) => {
+    clock.shift(0);
+    await untilNote('clock_set_back', node);
+    await post(node.url, 7);
+    assert.is((await node.stop()).code, 0, node.output());
+  });
 
   await isRefused(dataDir, {});
   const moved = await runOps(dataDir, ['move', '--to-data', join(folder, 'elsewhere')]);
@@ -151,7 +157,7 @@ test('Redis and Postgres: the same, though Redis kept marks of a node that was k
   try {
     await fillDirectory(sql, sizes);
     const dataDir = join(folder, 'servers');
-    await liveAhead(dataDir, { ...servers, ...clock.environment }, true);
+    await liveAhead(dataDir, { ...servers, ...clock.environment }, (node) => node.kill());
     clock.shift(0);
 
     await isRefused(dataDir, servers);

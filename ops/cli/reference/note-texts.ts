@@ -13,6 +13,14 @@ export const noteTexts: Readonly<Record<NoteName, readonly [meaning: string, rem
     '`@resvg/resvg-js` is not installed, so link previews of listings without a picture have none',
     '`npm install` brings it; goes with the next start',
   ],
+  clock_apart: [
+    'jobs and sessions come early or late, because the clock of the node differs from that of Postgres',
+    'run NTP on both',
+  ],
+  clock_set_back: [
+    'the clock of the node was set back, and the stores have later times: votes may count for nothing',
+    '[set the clock, or accept it](../runbook/clock-wrong.md)',
+  ],
   clock_wrong: [
     'votes are refused, because the clock of the node differs from that of Redis',
     'run NTP on both',
