@@ -157,7 +157,7 @@ test('a clock that is set back below what the stores say has a note, until it is
   assertNoNote('clock_set_back', watch.listNotes());
 });
 
-test('a machine that was suspended finds its clock ahead: no note, nor when it is set back from there', async () => {
+test('a suspended machine finds its clock ahead: no note, nor when it is set back from there', async () => {
   const times = { aheadMs: 0, requestMs: 0 };
   const { watch } = open(times);
   await watch.check();

@@ -18,6 +18,8 @@ const lines = [
   '10.78.1.3 silent.example.org',
   '10.78.1.2 silent.example.org',
   '::1 six.example.org',
+  '2001:db8:78::3 half.example.org # on the cable, but nobody has it',
+  '127.0.0.1 half.example.org',
   '8.8.4.4 pinned.example.org alias.example.org',
   '2606:4700::4 pinned.example.org Alias.example.org',
 ];
@@ -43,6 +45,14 @@ faultCase<{ readonly foundMs: number }>(test, {
   name: servers,
   once: true,
   run: () => run(servers, './name-servers-main.ts', false),
+});
+
+const stores = 'addresses of stores';
+faultCase<Readonly<Record<'sixStartMs' | 'sixBackMs' | 'halfStartMs' | 'halfBackMs', number>>>(test, {
+  title: 'stores of IPv6 alone, and with a first address that is dead, are used and found again',
+  name: stores,
+  once: true,
+  run: () => run(stores, './store-addresses-main.ts', true),
 });
 
 test.run();
