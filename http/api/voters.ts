@@ -65,7 +65,7 @@ type TopVotersQuery = Static<typeof TopVotersQuery>;
 const { times, streak, longest } = summary;
 const TopVoter = buildObject({
   position: Type.Integer({ minimum: 1, maximum: 1_000, description: 'From 1.', examples: [1] }),
-  user: User,
+  user: describe(User, 'The user who voted.'),
   votes: buildCount(52, 'Votes of the period that count, up and down.'),
   ...{ times, streak, longest },
 });

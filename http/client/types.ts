@@ -675,6 +675,7 @@ export interface ListTopVotersReply {
 export interface ListTopVotersReplyResult {
   /** From 1. */
   readonly position: number;
+  /** The user who voted. */
   readonly user: User;
   /** Votes of the period that count, up and down. */
   readonly votes: number;
