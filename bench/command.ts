@@ -8,6 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeMachine, type Machine } from './machine/machine.ts';
 import { describeOptions, flag, type Options, parseOptions, type Values, word } from './options.ts';
+import { renderHtml } from './report/html.ts';
 import { createLive, type Live } from './report/live.ts';
 import { alignColumns, renderMarkdownTable, type Table } from './report/table.ts';
 import { closeWorlds } from './servers/world.ts';
@@ -22,6 +23,9 @@ export interface Report {
   readonly figures?: object;
   /** What is not as it must be; then the exit code is 1. */
   readonly faults?: readonly string[];
+  /** Of the HTML report, as SVG; only drawn for that. */
+  readonly charts?: () => Parameters<typeof renderHtml>[1];
+  readonly isInterrupted?: boolean;
 }
 
 export interface Context {
@@ -36,6 +40,7 @@ export interface Context {
 
 export interface Command {
   readonly name: string;
+  readonly operands?: string;
   /** For the list of all commands. */
   readonly about: string;
   /** Resolves to the exit code. */
@@ -69,22 +74,27 @@ const describeBusyMachine = ({ cores, loadBefore }: Machine): readonly string[] 
       ]
     : [];
 
-export const describeRunOn = ({ processor, cores, memoryGib, system, node, date, commit }: Machine): string =>
+const describeRunOn = ({ processor, cores, memoryGib, system, node, date, commit }: Machine): string =>
   `${processor}, ${cores} cores, ${memoryGib} GiB, ${system}, Node ${node}; ` +
   `${date.slice(0, 16).replace('T', ' ')} UTC, commit ${commit}`;
 
-const renderReport = (
-  { parts, faults = [] }: Report,
+const listParts = ({ parts, faults = [], isInterrupted }: Report, machine: Machine): Report['parts'] => [
+  describeRunOn(machine),
+  ...parts,
+  ...faults.slice(0, faultsShown).map((fault) => `✗ ${fault}`),
+  ...(faults.length > faultsShown ? [`… and ${faults.length - faultsShown} more`] : []),
+  ...describeBusyMachine(machine),
+  ...(isInterrupted ? ['Interrupted: figures are of what was measured until then.'] : []),
+];
+
+export const renderReport = (
+  report: Report,
   machine: Machine,
   renderTable: (table: Table) => string,
 ): string =>
-  [
-    describeRunOn(machine),
-    ...parts.map((part) => (typeof part === 'string' ? part : `\n${renderTable(part)}\n`)),
-    ...faults.slice(0, faultsShown).map((fault) => `FAULT ${fault}`),
-    ...(faults.length > faultsShown ? [`… and ${faults.length - faultsShown} more`] : []),
-    ...describeBusyMachine(machine),
-  ].join('\n');
+  listParts(report, machine)
+    .map((part) => (typeof part === 'string' ? part : `\n${renderTable(part)}\n`))
+    .join('\n');
 
 const toPlain = (_: string, value: unknown): unknown => {
   if (value instanceof Map) return Object.fromEntries(value);
@@ -102,7 +112,10 @@ const writeFiles = (
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, 'result.json'), text);
   writeFileSync(join(out, 'report.md'), `${renderReport(report, machine, renderMarkdownTable)}\n`);
-  console.log(`\nReport: ${join(out, 'report.md')}`);
+  const { charts } = report;
+  if (charts !== undefined)
+    writeFileSync(join(out, 'report.html'), renderHtml(listParts(report, machine), charts()));
+  console.log(`\nReport: ${join(out, charts === undefined ? 'report.md' : 'report.html')}`);
 };
 
 interface Definition<Rows extends Options> {
@@ -113,8 +126,10 @@ interface Definition<Rows extends Options> {
   /** The operands, as the help names them; none if absent. */
   readonly operands?: string;
   readonly options: Rows;
-  /** Aborted, it comes to an end of its own, and its exit code counts; else it is left where it is. */
+  /** Aborted, it comes to an end of its own; else it is left where it is. */
   readonly endsWell?: boolean;
+  /** The folder of `--out` where none is given; `null`: no files. */
+  readonly outUsually?: (given: Values<Rows>) => string | null;
   /** Throws `ArgumentError` before anything is started. */
   readonly run: (given: Values<Rows>, context: Context) => Promise<void>;
 }
@@ -144,12 +159,14 @@ export const defineCommand = <Rows extends Options>(command: Definition<Rows>): 
     );
     await closeWorlds();
     live.clear();
-    const found = render();
-    if (found.parts.length > 0) console.log(renderReport(found, machine, alignColumns));
-    writeFiles(found, machine, given);
-    if (stop.aborted && !command.endsWell) return interruptedCode;
-    if (failure !== null) throw failure.error;
-    return found.faults?.length ? 1 : 0;
+    const found = { ...render(), isInterrupted: stop.aborted };
+    if (found.parts.length > 0) {
+      console.log(renderReport(found, machine, alignColumns));
+      writeFiles(found, machine, { ...given, out: given.out ?? command.outUsually?.(given) ?? null });
+    }
+    if (failure !== null && !stop.aborted) throw failure.error;
+    if (found.faults?.length) return 1;
+    return stop.aborted ? interruptedCode : 0;
   };
-  return { name, about, run };
+  return { name, about, run, ...(expected !== undefined && { operands: expected }) };
 };

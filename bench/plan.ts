@@ -5,7 +5,7 @@
  * left out. No vote may be sent twice, so every round knows which votes those before it may have used. Called
  * by the suite.
  */
-import type { Options } from './arguments.ts';
+import type { SuiteOptions as Options } from './arguments.ts';
 import type { Placement } from './machine/places.ts';
 import { findScenario } from './scenarios/all.ts';
 import { type LoadScenarioName, type PeerName, peerNames } from './scenarios/scenario.ts';
@@ -31,7 +31,7 @@ export const selectLoadScenarios = ({ scenarios }: Pick<Options, 'scenarios'>): 
 /** A quick run compares with peers in `stats` alone. */
 const peersFor = ({ peers }: Pick<Options, 'peers'>, name: LoadScenarioName): readonly PeerName[] => {
   if (peers === 'none' || (peers === 'stats' && name !== 'stats')) return [];
-  return findScenario(name).peers;
+  return findScenario(name).peers ?? [];
 };
 
 /** The peers that the chosen scenarios need. */

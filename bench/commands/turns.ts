@@ -1,121 +1,146 @@
 /**
- * `npm run bench -- turns OLD NEW`: runs two commits by turns and compares what a request costs.
+ * `turns OLD NEW`: runs two commits by turns and compares what a request costs.
  *
- * Each runs in a clean checkout of its own. The load, the stores and the measuring are those of this one.
+ * Each runs in a clean checkout of its own, on stores of its own. The load, the stores and the measuring are
+ * those of this checkout. Both servers live through the whole run.
  */
 import { join } from 'node:path';
-import { text } from '../arguments.ts';
+import { type Context, defineCommand } from '../command.ts';
 import { openLoad } from '../load/load.ts';
 import { hasProc } from '../machine/cpu.ts';
-import { describeMachine } from '../machine/machine.ts';
-import { ArgumentError, parseCount, parseNames } from '../options.ts';
-import { alignColumns } from '../report/table.ts';
-import { createDirectory } from '../scenarios/directory.ts';
+import type { Contestant } from '../measure/round.ts';
+import {
+  countSteadyUsers,
+  measureSteady,
+  type SteadyPlan,
+  saturation,
+  steadyScenarios,
+} from '../measure/steady.ts';
+import { ArgumentError, count, names, parseCount, type Values, word } from '../options.ts';
+import { findFailedClaims } from '../peers/check.ts';
+import type { Row } from '../report/rows.ts';
+import { createDirectory, type Directory } from '../scenarios/directory.ts';
 import { votesPerConnectionAndSecond } from '../scenarios/vote.ts';
 import { createFolder } from '../servers/rollcall.ts';
-import { countSteadyUsers, steadyScenarios } from '../steady/measure.ts';
+import { type Stores, storeKinds } from '../servers/stores.ts';
+import { openWorld, type World } from '../servers/world.ts';
 import { findCommit, makeCheckout } from '../turns/checkout.ts';
-import { measureTurns, openSide, type Side, saturation, type TurnsPlan } from '../turns/measure.ts';
-import { buildTurnsTable, compareTurns, listDearer, sides, type TurnRow } from '../turns/report.ts';
-import { type CommandContext, defineCommand, interruptedCode, type OptionValues } from './command.ts';
-
-const kinds = ['embedded', 'redis'] as const;
-const usage = `Usage: npm run bench -- turns OLD NEW [options]
-
-OLD and NEW are commits of this repository. Each is installed in a clean checkout (this needs npm's registry).
-
-  --stores NAMES     of ${kinds.join(', ')} (Redis and Postgres); default both
-  --only NAMES       of ${steadyScenarios.join(', ')}
-  --rates LIST       requests per second, and max for saturation (50,1000,max)
-  --rounds N         how often each is measured (3)
-  --seconds S        measured seconds of each at a rate (10); at saturation ${saturation.seconds}
-  --bots N           bots in the directory (1000)
-  --json FILE        also writes the figures to FILE
-
-With everything it takes 25 minutes. Exits with 1 when a scenario is dearer by more than 2 %.
-`;
-
-interface TurnsOptions {
-  readonly commits: readonly string[];
-  readonly stores: readonly (typeof kinds)[number][];
-  readonly plan: TurnsPlan;
-  readonly bots: number;
-}
+import { buildTurnsTable, compareTurns, listDearer, sides } from '../turns/report.ts';
 
 const options = {
-  ...{ stores: text, only: text, rates: text, rounds: text, seconds: text, bots: text, json: text },
+  stores: names(storeKinds, 'Redis and Postgres, or its own: '),
+  only: names(steadyScenarios, 'of '),
+  rates: word('LIST', 'requests per second, and max for saturation (50,1000,max)'),
+  rounds: count(3, [1, 100], 'how often each is measured'),
+  seconds: count(
+    10,
+    [1, 3_600],
+    `measured seconds of each at a rate; at saturation ${saturation.measureSeconds}`,
+  ),
+  bots: count(1_000, [10, 100_000], 'bots in the directory'),
 };
+type Given = Values<typeof options>;
 
-const parse = (given: OptionValues<typeof options>, operands: readonly string[]): TurnsOptions => {
-  if (operands.length !== 2) throw new ArgumentError(`turns needs two commits.\n\n${usage}`);
-  if (!hasProc) throw new ArgumentError('turns needs Linux: it reads CPU, memory and disk in /proc.');
-  const rates = (given.rates ?? '50,1000,max').split(',');
-  return {
-    commits: operands.map(findCommit),
-    stores: parseNames('stores', given.stores ?? kinds.join(), kinds),
-    plan: {
-      scenarios: parseNames('only', given.only ?? steadyScenarios.join(), steadyScenarios),
-      rates: rates.filter((rate) => rate !== 'max').map((rate) => parseCount('rates', rate, [1, 5_000])),
-      saturates: rates.includes('max'),
-      rounds: parseCount('rounds', given.rounds ?? '3', [1, 100]),
-      seconds: parseCount('seconds', given.seconds ?? '10', [1, 3_600]),
-    },
-    bots: parseCount('bots', given.bots ?? '1000', [10, 100_000]),
-  };
-};
+const parseRates = ({ rates }: Given): readonly number[] =>
+  (rates ?? '50,1000,max')
+    .split(',')
+    .map((rate) => (rate === 'max' ? 0 : parseCount('rates', rate, [1, 5_000])));
 
-/** The users of the steady loads come first. */
-const countUsers = ({ plan, bots }: TurnsOptions) => {
-  const steady = countSteadyUsers({ ...plan, servers: [], lowSeconds: 60, atOnce: true }, bots);
-  const seconds = plan.scenarios.length * plan.rounds * (saturation.warmupSeconds + saturation.seconds + 1);
+/** The users of the steady loads, who come first, and those of saturation. */
+const countUsers = ({ only, rounds, bots }: Given, plan: SteadyPlan) => {
+  const steady = countSteadyUsers({ ...plan, rates: plan.rates.filter((rate) => rate > 0) }, bots);
+  const seconds = only.length * rounds * (saturation.warmupSeconds + saturation.measureSeconds + 1);
   const saturated = 1 + Math.ceil((seconds * votesPerConnectionAndSecond) / bots);
   return { steady, all: steady + saturated * saturation.connections };
 };
 
-const measureOn = async (
-  kind: TurnsOptions['stores'][number],
-  given: TurnsOptions,
-  { live, stop: signal, checkouts, rows }: CommandContext & { checkouts: string; rows: TurnRow[] },
-): Promise<void> => {
-  const users = countUsers(given);
-  const directory = createDirectory({ bots: given.bots, users: users.all });
-  const load = openLoad('auto', 0, { ...directory, users: directory.users.slice(users.steady) });
-  const opened: Side[] = [];
+/** Starts the server of a checkout, as an operator does, with the directory on new stores. */
+const openSide = async (
+  name: string,
+  { program, kind, directory }: { program: string; kind: Stores['kind']; directory: Directory },
+): Promise<Contestant & { readonly world: World }> => {
+  const world = await openWorld({ stores: kind, bots: directory.bots.length, directory, program });
+  const process = await world.start();
+  const failed = await findFailedClaims(process.url, directory, ['stats', 'read', 'page', 'vote']);
+  if (failed.length === 0) return { name, process, stores: world.stores, world };
+  throw new Error(`${name} does not do its work: ${failed.join('; ')}`);
+};
+
+interface Sides {
+  readonly plan: SteadyPlan;
+  readonly checkouts: string;
+  readonly rows: Row[];
+}
+
+const measureOn = async (kind: Stores['kind'], given: Given, sidesOf: Sides & Context): Promise<void> => {
+  const { live, stop: signal, plan, checkouts, rows } = sidesOf;
+  const users = countUsers(given, plan);
+  const whole = createDirectory({ bots: given.bots, users: users.all });
+  const load = openLoad('auto', 0, { ...whole, users: whole.users.slice(users.steady) });
+  const contestants: (Contestant & { readonly world: World })[] = [];
+  const own: Row[] = [];
   try {
     for (const name of sides) {
       live.show(`${kind}: ${name} starts …`);
-      opened.push(await openSide(name, { checkout: join(checkouts, name), kind, directory }));
+      const program = join(checkouts, name, 'ops/bin/rollcall');
+      contestants.push(await openSide(name, { program, kind, directory: whole }));
     }
-    const steady = { ...directory, users: directory.users.slice(0, users.steady) };
-    await measureTurns({ opened, directory: steady, load, live, signal }, given.plan, rows);
+    const directory = { ...whole, users: whole.users.slice(0, users.steady) };
+    await measureSteady({ contestants, directory, load, live, signal }, plan, own);
   } finally {
+    rows.push(...own.map((row) => ({ ...row, scenario: `${kind} ${row.scenario}` })));
     await load.close();
-    await Promise.all(opened.map((side) => side.stop()));
+    await Promise.all(contestants.map(({ world }) => world.close()));
   }
 };
 
-const run = async (given: TurnsOptions, context: CommandContext): Promise<number> => {
+const run = async (given: Given, context: Context): Promise<void> => {
+  const { operands, live, stop, report } = context;
+  if (operands.length !== 2)
+    throw new ArgumentError('turns needs two commits: npm run bench -- turns OLD NEW');
+  if (!hasProc) throw new ArgumentError('turns needs Linux: it reads CPU, memory and disk in /proc.');
+  const commits = operands.map(findCommit);
+  const { only: scenarios, rounds, seconds } = given;
+  const plan: SteadyPlan = {
+    scenarios,
+    rates: parseRates(given),
+    rounds,
+    seconds,
+    lowSeconds: 20,
+    atOnce: 'warm-up',
+  };
+  const rows: Row[] = [];
+  report(() => {
+    const comparisons = compareTurns(rows);
+    const dearer = listDearer(comparisons);
+    const verdict = dearer.length > 0 ? [] : ['No scenario is dearer by more than 2 %.'];
+    return {
+      parts: [`OLD ${commits[0]}\nNEW ${commits[1]}`, buildTurnsTable(comparisons), ...verdict],
+      figures: { commits, rows, comparisons },
+      faults: dearer,
+    };
+  });
   const { path: checkouts, remove } = createFolder();
-  const rows: TurnRow[] = [];
   try {
     for (const [index, name] of sides.entries()) {
-      context.live.show(`${name}: ${given.commits[index]} is installed …`);
-      makeCheckout(given.commits[index] ?? '', join(checkouts, name));
+      live.show(`${name}: ${commits[index]} is installed …`);
+      makeCheckout(commits[index] ?? '', join(checkouts, name));
     }
     for (const kind of given.stores)
-      if (!context.stop.aborted) await measureOn(kind, given, { ...context, checkouts, rows });
+      if (!stop.aborted) await measureOn(kind, given, { ...context, plan, checkouts, rows });
   } finally {
-    context.live.clear();
     remove();
   }
-  const comparisons = compareTurns(rows);
-  const dearer = listDearer(comparisons);
-  context.writeJson({ machine: describeMachine(), commits: given.commits, rows, comparisons });
-  console.log(`OLD ${given.commits[0]}\nNEW ${given.commits[1]}\n`);
-  console.log(alignColumns(buildTurnsTable(comparisons)));
-  console.log(`\n${dearer.join('\n') || 'No scenario is dearer by more than 2 %.'}`);
-  if (context.stop.aborted) return interruptedCode;
-  return dearer.length > 0 ? 1 : 0;
 };
 
-export const runTurns = defineCommand({ usage, options, parse, run, hasOperands: true });
+export const turns = defineCommand({
+  name: 'turns',
+  operands: 'OLD NEW',
+  about: 'two commits by turns: ratios NEW ÷ OLD, and what is dearer; 25 minutes',
+  more: `\
+OLD and NEW are commits of this repository. Each is installed in a clean checkout (this needs npm's registry).
+With everything it takes 25 minutes. Exits with 1 when a scenario is dearer by more than 2 %.`,
+  options,
+  endsWell: true,
+  run,
+});

@@ -1,109 +1,94 @@
 /**
- * Drives autocannon: closed loop (a connection sends its next request when the last was answered), or open
- * loop at a set rate.
+ * The ways in which our own generator sends: as fast as answers come on kept connections (autocannon), on a
+ * new connection for each request, and at a rate.
  *
- * Open loop: the clock schedules requests, whether or not the server keeps up, and a latency counts from the
- * scheduled time, also when the connection was still busy (no coordinated omission). autocannon's own limiter
- * sends each second's requests at once.
+ * At a rate the clock schedules requests, whether or not the server keeps up, and a latency counts from the
+ * scheduled time, also when all connections were busy (no coordinated omission).
  */
+import { Agent } from 'node:http';
 import { createRequire } from 'node:module';
-import { performance } from 'node:perf_hooks';
 import type { LoadRequest } from '../scenarios/scenario.ts';
 import type { Order } from './order.ts';
+import { sendOne, sendOnTime } from './send.ts';
 
+/** `status` 0: no answer. */
 export type Answered = (status: number, bytes: number, milliseconds: number) => void;
 export interface Driving {
-  /** Resolves to the number of connections that failed. */
-  stop(): Promise<number>;
+  /** Resolves when nothing is sent any more. */
+  stop(): Promise<void>;
 }
 export type Drive = (order: Order, lists: readonly LoadRequest[][], answered: Answered) => Driving;
 
-/** The fields of autocannon's client that a limiter of requests works with. */
-interface Client {
-  rate?: number;
-  paused?: boolean;
-  reqsMadeThisSecond: number;
-  rateInterval?: NodeJS.Timeout;
-  setRequests(requests: LoadRequest[]): void;
-  _doRequest(): void;
-}
-type Answer = [client: Client, status: number, bytes: number, milliseconds: number];
 interface Run extends PromiseLike<{ readonly errors: number }> {
   stop(): void;
-  on(event: 'response', take: (...answer: Answer) => void): void;
+  on(
+    event: 'response',
+    take: (_: unknown, status: number, bytes: number, milliseconds: number) => void,
+  ): void;
+  on(event: 'reqError', take: () => void): void;
 }
-type Autocannon = (options: Readonly<Record<string, unknown>>) => Run;
-
 // The package has no types.
-const autocannon = createRequire(import.meta.url)('autocannon') as Autocannon;
+const autocannon = createRequire(import.meta.url)('autocannon') as (
+  options: Readonly<Record<string, unknown>>,
+) => Run;
 /** Never reached: a round ends after its measured time, however slow the machine is. */
 const durationMaxSeconds = 600;
-const paceMs = 1;
 
-/** Spreads the due times evenly over the clients. */
-const createPace = (rate: number) => {
-  const clients: { readonly client: Client; readonly dueMs: number[] }[] = [];
-  const waiting = new Map<Client, number[]>();
-  const begunMs = performance.now();
-  let given = 0;
-  const give = (): void => {
-    const due = ((performance.now() - begunMs) / 1_000) * rate;
-    for (; given < due && clients.length > 0; given++) {
-      const one = clients[given % clients.length];
-      one?.dueMs.push(begunMs + (given / rate) * 1_000);
-      if (one?.client.paused) {
-        one.client.paused = false;
-        one.client.reqsMadeThisSecond = 0;
-        one.client._doRequest();
-      }
-    }
-  };
-  const timer = setInterval(give, paceMs);
+export const driveAutocannon: Drive = ({ url, connections }, lists, answered) => {
+  let made = 0;
+  const run = autocannon({
+    ...{ url, connections, duration: durationMaxSeconds, sampleInt: 50, skipAggregateResult: true },
+    setupClient: (client: { setRequests(requests: readonly LoadRequest[]): void }) =>
+      client.setRequests(lists[made++ % lists.length] as LoadRequest[]),
+  });
+  run.on('response', (_, ...answer) => answered(...answer));
+  run.on('reqError', () => answered(0, 0, 0));
   return {
-    add: (client: Client): void => {
-      const dueMs: number[] = [];
-      clients.push({ client, dueMs });
-      waiting.set(client, dueMs);
-      client.rate = 1;
-      // Its own limiter is set up after this call.
-      queueMicrotask(() => clearInterval(client.rateInterval));
+    stop: async () => {
+      run.stop();
+      await run;
     },
-    /** How long ago the answered request was due, and whether the next one is already due. */
-    answered: (client: Client): number | null => {
-      const dueMs = waiting.get(client) ?? [];
-      const moment = dueMs.shift();
-      client.reqsMadeThisSecond = dueMs.length > 0 ? 0 : 1;
-      return moment === undefined ? null : performance.now() - moment;
-    },
-    stop: () => clearInterval(timer),
   };
 };
 
-export const driveAutocannon: Drive = (order, lists, answered) => {
-  const pace = order.rate > 0 ? createPace(order.rate) : null;
-  let made = 0;
-  const run = autocannon({
-    url: order.url,
-    connections: order.connections,
-    duration: durationMaxSeconds,
-    sampleInt: 50,
-    skipAggregateResult: true,
-    setupClient: (client: Client) => {
-      client.setRequests(lists[made++ % lists.length] as LoadRequest[]);
-      pace?.add(client);
+export const driveReconnecting: Drive = ({ url }, lists, answered) => {
+  let isStopped = false;
+  const drive = async (requests: readonly LoadRequest[]): Promise<void> => {
+    for (let turn = 0; !isStopped; turn++) {
+      const request = requests[turn % requests.length] as LoadRequest;
+      const begunMs = performance.now();
+      const { status, bytes } = await sendOne(false, url, {
+        ...request,
+        headers: { ...request.headers, Connection: 'close' },
+      });
+      if (!isStopped) answered(status, bytes, performance.now() - begunMs);
+      // A pause, so that a server that refuses connections is not called in a tight loop.
+      await new Promise(setImmediate);
+    }
+  };
+  const all = lists.map(drive);
+  return {
+    stop: async () => {
+      isStopped = true;
+      await Promise.all(all);
     },
-  });
-  run.on('response', (...answer) => {
-    const [client, status, bytes, milliseconds] = answer;
-    if (pace === null) return answered(status, bytes, milliseconds);
-    const waitedMs = pace.answered(client);
-    if (waitedMs !== null) answered(status, bytes, waitedMs);
+  };
+};
+
+export const driveAtRate: Drive = ({ url, rate, connections }, lists, answered) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const sending = sendOnTime(rate, Number.POSITIVE_INFINITY, (index, dueMs) => {
+    const list = lists[index % lists.length] as LoadRequest[];
+    const request = list[Math.floor(index / lists.length) % list.length] as LoadRequest;
+    const take = ({ status, bytes }: { readonly status: number; readonly bytes: number }): void =>
+      answered(status, bytes, performance.now() - dueMs);
+    void sendOne(agent, url, request).then(take);
   });
   return {
     stop: async () => {
-      pace?.stop();
-      run.stop();
-      return (await run).errors;
+      sending.stop();
+      await sending.ended;
+      agent.destroy();
     },
   };
 };

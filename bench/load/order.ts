@@ -29,10 +29,8 @@ export const sliceSeconds = 0.1;
 export interface LoadResult {
   readonly requestsPerSecond: number;
   readonly requests: number;
-  /** Answers of the measured time, by status; wrk knows only `2xx` and `other`. */
-  readonly statuses: Readonly<Record<string, number>>;
-  /** Connections that failed and requests without an answer. */
-  readonly errors: number;
+  /** Answers other than 2xx by status (wrk knows only `other`); `no answer` counts the requests without one. */
+  readonly failures: Readonly<Record<string, number>>;
   /** Received, headers included. */
   readonly bytes: number;
   /** Milliseconds at each of `percentiles`. */

@@ -2,19 +2,19 @@
  * Sends mixed requests to several servers at a fixed rate, whether or not answers come (open loop).
  *
  * Each request goes to a random server, or to the one that its entity's id selects, as a load balancer with
- * affinity does. Latency counts from the scheduled time. The requests are built before the measurement. Below
- * some hundred requests per second each one leaves within microseconds of its time; above, within a
- * millisecond.
+ * affinity does. Latency counts from the scheduled time. The requests are built before the measurement.
  */
-import { Agent, request as send } from 'node:http';
-import { build } from 'hdr-histogram-js';
+import { Agent } from 'node:http';
 import { buildRequestLists } from '../scenarios/all.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import type { LoadRequest, LoadScenarioName } from '../scenarios/scenario.ts';
 import { createRandom } from '../shared/random.ts';
+import { percentiles } from './order.ts';
+import { sendOne, sendOnTime } from './send.ts';
+import { createTally } from './tally.ts';
 
-export type Routing = 'random' | 'id';
-export const routings: readonly Routing[] = ['random', 'id'];
+export const routings = ['random', 'id'] as const;
+export type Routing = (typeof routings)[number];
 
 export interface FleetOrder {
   readonly urls: readonly string[];
@@ -35,20 +35,17 @@ export interface FleetAnswers {
   readonly requests: number;
   /** Those of the lead included. */
   readonly sent: number;
-  /** Requests without an answer, or with one other than 2xx. */
+  /** Requests without an answer, or with one other than 2xx; by status, too. */
   readonly failed: number;
-  /** Those by status; `no answer` counts the requests without one. */
   readonly failures: Readonly<Record<string, number>>;
+  /** At each of `percentiles`. */
+  readonly latencyMs: readonly number[];
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
 /** The lists that requests are taken from in turn; each has users of its own, so that no vote comes twice. */
 export const lists = 64;
-/** Node's timers are up to a millisecond late. */
-const timerLateMs = 1.5;
-/** Above this rate, waiting for the exact time would take too much of a core. */
-const exactRateMax = 300;
 const socketsPerServer = 64;
 
 /** In the order of their due times, those of the lead included. */
@@ -75,37 +72,6 @@ const chooseServers = (order: FleetOrder, requests: readonly LoadRequest[]): rea
   );
 };
 
-/** Resolves to the status; 0: no answer. */
-const sendOne = (agent: Agent, url: string, { method, path, headers, body = '' }: LoadRequest) =>
-  new Promise<number>((resolve) => {
-    const sized = method === 'GET' ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) };
-    const request = send(`${url}${path}`, { agent, method, headers: sized });
-    request.on('response', (response) => {
-      const { statusCode = 0 } = response;
-      response.resume();
-      response.on('close', () => resolve(statusCode));
-    });
-    request.on('error', () => resolve(0));
-    request.end(body);
-  });
-
-/** Calls `send` for each request when it is due. Resolves when the last one was sent. */
-const sendOnTime = ({ rate }: FleetOrder, count: number, send: (index: number, dueMs: number) => void) =>
-  new Promise<void>((resolve) => {
-    const begunMs = performance.now();
-    let next = 0;
-    const dueMs = (): number => begunMs + (next / rate) * 1_000;
-    const look = (): void => {
-      for (; next < count && dueMs() <= performance.now(); next++) send(next, dueMs());
-      const waitMs = dueMs() - performance.now();
-      if (next === count) resolve();
-      else if (rate > exactRateMax) setTimeout(look, 1);
-      else if (waitMs > timerLateMs) setTimeout(look, waitMs - timerLateMs);
-      else setImmediate(look);
-    };
-    look();
-  });
-
 /**
  * Resolves when the last request is answered or has failed. `begun` is called when the lead is over.
  */
@@ -113,30 +79,25 @@ export const driveFleet = async (order: FleetOrder, begun = (): void => {}): Pro
   const requests = buildRequests(order);
   const servers = chooseServers(order, requests);
   const agents = order.urls.map(() => new Agent({ keepAlive: true, maxSockets: socketsPerServer }));
-  const histogram = build({ highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: 3 });
   const lead = Math.round(order.rate * (order.leadSeconds ?? 0));
+  const tally = createTally();
   const answers: Promise<void>[] = [];
-  const failures: Record<string, number> = {};
-  let failed = 0;
   const answer = async (index: number, dueMs: number): Promise<void> => {
     const server = servers[index] as number;
     const [agent, url] = [agents[server] as Agent, order.urls[server] as string];
-    const status = await sendOne(agent, url, requests[index] as LoadRequest);
-    if (index < lead) return;
-    if (status < 200 || status >= 300) {
-      const name = status === 0 ? 'no answer' : String(status);
-      failures[name] = (failures[name] ?? 0) + 1;
-      failed += 1;
-    }
-    histogram.recordValue(Math.max(1, Math.round((performance.now() - dueMs) * 1_000)));
+    const { status } = await sendOne(agent, url, requests[index] as LoadRequest);
+    if (index >= lead) tally.take(status, performance.now() - dueMs);
   };
-  await sendOnTime(order, requests.length, (index, dueMs) => {
+  await sendOnTime(order.rate, requests.length, (index, dueMs) => {
     if (index === lead) begun();
     answers.push(answer(index, dueMs));
-  });
+  }).ended;
   await Promise.all(answers);
   for (const agent of agents) agent.destroy();
-  const [p50Ms, p99Ms] = [50, 99].map((percentile) => histogram.getValueAtPercentile(percentile) / 1_000);
+  const counted = tally.read();
+  const [p50Ms = 0, p99Ms = 0] = [50, 99].map(
+    (percentile) => counted.latencyMs[percentiles.indexOf(percentile as 50)] ?? 0,
+  );
   const sent = requests.length;
-  return { requests: sent - lead, sent, failed, failures, p50Ms: p50Ms ?? 0, p99Ms: p99Ms ?? 0 };
+  return { ...counted, requests: sent - lead, sent, p50Ms, p99Ms };
 };

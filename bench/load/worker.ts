@@ -4,74 +4,48 @@
  * Warm-up is part of the same run, so connections are warm too; only answers between `begun` and `ended`
  * count. Requests are built before the round.
  */
-import { performance } from 'node:perf_hooks';
-import { build } from 'hdr-histogram-js';
+import { setTimeout as pause } from 'node:timers/promises';
 import { buildRequestLists, findScenario } from '../scenarios/all.ts';
 import type { Directory } from '../scenarios/directory.ts';
-import { driveReconnecting } from './churn.ts';
-import { type Drive, driveAutocannon } from './drive.ts';
-import { type LoadResult, type Order, percentiles, type Report, sliceSeconds } from './order.ts';
+import { type Answered, driveAtRate, driveAutocannon, driveReconnecting } from './drive.ts';
+import { type LoadResult, type Order, type Report, sliceSeconds } from './order.ts';
+import { createTally } from './tally.ts';
 
 const say = (report: Report): void => void process.send?.(report);
 
-/** What is counted between `begun` and `ended`. */
-const createTally = () => {
-  const histogram = build({ highestTrackableValue: 60_000_000, numberOfSignificantValueDigits: 3 });
-  const statuses: Record<string, number> = {};
-  const perSlice: number[] = [];
-  let begunMs = -1;
-  let requests = 0;
-  let bytes = 0;
-  return {
-    begin: () => {
-      begunMs = performance.now();
-      return begunMs;
-    },
-    end: () => {
-      begunMs = -1;
-    },
-    answer: (status: number, received: number, milliseconds: number): void => {
-      if (begunMs < 0) return;
-      requests += 1;
-      bytes += received;
-      statuses[status] = (statuses[status] ?? 0) + 1;
-      const slice = Math.floor((performance.now() - begunMs) / 1_000 / sliceSeconds);
-      perSlice[slice] = (perSlice[slice] ?? 0) + 1;
-      histogram.recordValue(Math.max(1, Math.round(milliseconds * 1_000)));
-    },
-    figures: () => ({
-      requests,
-      bytes,
-      statuses,
-      perSlice: Array.from(perSlice, (count) => count ?? 0),
-      latencyMs: percentiles.map((percentile) => histogram.getValueAtPercentile(percentile) / 1_000),
-    }),
-  };
-};
-
-const pause = (seconds: number): Promise<void> =>
-  new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
-
 const run = async (order: Order, directory: Directory): Promise<LoadResult> => {
-  const drive: Drive = findScenario(order.scenario).reconnects ? driveReconnecting : driveAutocannon;
+  const { reconnects } = findScenario(order.scenario);
+  const drive = reconnects ? driveReconnecting : order.rate > 0 ? driveAtRate : driveAutocannon;
   const tally = createTally();
+  const perSlice: number[] = [];
+  let bytes = 0;
+  let begunMs = Number.POSITIVE_INFINITY;
+  const take: Answered = (status, received, milliseconds) => {
+    const seconds = (performance.now() - begunMs) / 1_000;
+    if (seconds < 0) return;
+    const slice = Math.floor(seconds / sliceSeconds);
+    while (perSlice.length <= slice) perSlice.push(0);
+    perSlice[slice] = (perSlice[slice] ?? 0) + 1;
+    bytes += received;
+    tally.take(status, milliseconds);
+  };
   const seconds = order.warmupSeconds + order.measureSeconds;
-  const driving = drive(order, buildRequestLists({ ...order, directory, seconds }), tally.answer);
-  await pause(order.warmupSeconds);
+  const driving = drive(order, buildRequestLists({ ...order, directory, seconds }), take);
+  await pause(order.warmupSeconds * 1_000);
   const fromCpu = process.cpuUsage();
-  const fromMs = tally.begin();
+  const fromMs = performance.now();
+  begunMs = fromMs;
   say({ kind: 'begun' });
-  await pause(order.measureSeconds);
-  tally.end();
+  await pause(order.measureSeconds * 1_000);
+  begunMs = Number.POSITIVE_INFINITY;
   const measuredSeconds = (performance.now() - fromMs) / 1_000;
   const used = process.cpuUsage(fromCpu);
   say({ kind: 'ended' });
-  const errors = await driving.stop();
-  const figures = tally.figures();
+  await driving.stop();
+  const { requests, failures, latencyMs } = tally.read();
   return {
-    ...figures,
-    requestsPerSecond: figures.requests / measuredSeconds,
-    errors,
+    ...{ requests, failures, latencyMs, bytes, perSlice },
+    requestsPerSecond: requests / measuredSeconds,
     generatorBusy: (used.user + used.system) / 1_000_000 / measuredSeconds,
   };
 };

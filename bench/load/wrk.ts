@@ -98,8 +98,10 @@ interface Measured {
 const toRoundResult = (totals: Totals, { requests, seconds, cpuUs, perSlice }: Measured): LoadResult => ({
   requests,
   requestsPerSecond: requests / seconds,
-  statuses: { '2xx': Math.max(0, requests - totals.refused), other: totals.refused },
-  errors: totals.lost,
+  failures: {
+    ...(totals.refused > 0 && { other: totals.refused }),
+    ...(totals.lost > 0 && { 'no answer': totals.lost }),
+  },
   bytes: (totals.bytes * requests) / Math.max(1, totals.requests),
   latencyMs: totals.latencyUs.map((us) => us / 1_000),
   perSlice,

@@ -7,8 +7,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readResidentBytes } from '../machine/cpu.ts';
-import type { Idle } from '../report/result.ts';
-import type { ServerName } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
 
 const waveSize = 500;
@@ -41,10 +39,9 @@ const openMany = async (server: ServerProcess, path: string, count: number): Pro
 
 /** Rejects when the system does not allow so many connections (`ulimit -n`). */
 export const measureIdle = async (
-  server: ServerName,
   process: ServerProcess,
   { connections, path }: { readonly connections: number; readonly path: string },
-): Promise<Idle> => {
+): Promise<{ readonly connections: number; readonly bytesPerConnection: number }> => {
   const pid = process.child.pid ?? 0;
   const first = await openMany(process, path, firstConnections);
   for (const socket of first) socket.destroy();
@@ -55,5 +52,5 @@ export const measureIdle = async (
   const open = sockets.filter((socket) => !socket.destroyed && socket.readyState === 'open').length;
   const after = readResidentBytes(pid);
   for (const socket of sockets) socket.destroy();
-  return { server, connections: open, bytesPerConnection: Math.max(0, after - before) / Math.max(1, open) };
+  return { connections: open, bytesPerConnection: Math.max(0, after - before) / Math.max(1, open) };
 };

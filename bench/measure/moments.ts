@@ -7,7 +7,7 @@
  */
 
 import { readResidentBytes } from '../machine/cpu.ts';
-import type { Moment } from '../report/result.ts';
+import type { Moment } from '../report/summary.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import { parseMetric, readMetrics } from './metrics.ts';
 

@@ -1,82 +1,77 @@
 /**
- * Runs one round against one server: the load, and the CPU time of server and stores at both ends of the
- * measured time.
+ * Runs one round against one server, as much as it takes or at a rate: the load, and what server and stores
+ * used for each request of the measured time.
  */
-import type { Load } from '../load/order.ts';
-import { type CpuTime, readCpuTime, readResidentBytes } from '../machine/cpu.ts';
-import { type Placement, placeProcess } from '../machine/places.ts';
-import type { Sample } from '../report/result.ts';
-import type { LoadScenarioName } from '../scenarios/scenario.ts';
-import type { ServerName } from '../servers/contestants.ts';
+import type { Load, Order } from '../load/order.ts';
+import type { FleetOrder } from '../load/schedule.ts';
+import { placeProcess } from '../machine/places.ts';
+import type { Row } from '../report/rows.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { findStores, type Stores } from '../servers/stores.ts';
+import type { Stores } from '../servers/stores.ts';
+import { measureLoad, readMemoryBytes, type UsedTimes, watchTimes } from './usage.ts';
 
-export interface Target {
-  readonly scenario: LoadScenarioName;
-  readonly round: number;
-  readonly usedSeconds: number;
-  readonly server: ServerName;
+/** A measured server, and the stores that it works on; `null`: none outside its process. */
+export interface Contestant {
+  readonly name: string;
   readonly process: ServerProcess;
-  /** `null`: this machine does not allow us to place processes. */
-  readonly placement: Placement | null;
-}
-export interface Means {
-  readonly options: {
-    readonly connections: number;
-    readonly warmupSeconds: number;
-    readonly measureSeconds: number;
-    readonly rate: number;
-  };
-  readonly load: Load;
+  readonly stores: Stores | null;
 }
 
-interface Mark {
-  readonly atMs: number;
-  readonly cpu: CpuTime;
-  readonly redisUs: number;
-  readonly postgresUs: number;
-}
+const toEach = (used: UsedTimes, requests: number) => {
+  const each = (total: number): number => total / Math.max(1, requests);
+  return {
+    ...{ requests, serverUs: each(used.serverUs), redisUs: each(used.redisUs) },
+    ...{ postgresUs: each(used.postgresUs), wakeUps: each(used.wakeUps), diskBytes: each(used.writtenBytes) },
+  };
+};
 
 /** Rejects when the load or the server ends. */
 export const measureRound = async (
-  { options, load }: Means,
-  stores: Stores,
-  target: Target,
-): Promise<Sample> => {
-  const { scenario, round, usedSeconds, server, process, placement } = target;
-  const { connections, warmupSeconds, measureSeconds, rate } = options;
-  const own = findStores(stores, server);
-  const readings: Promise<Mark>[] = [];
-  const takeReading = (): void => {
-    const atMs = performance.now();
-    const stored = { redisUs: own?.redisUs() ?? 0, postgresUs: own?.postgresUs() ?? 0 };
-    const marked = readCpuTime(process.child).then((cpu) => ({ atMs, cpu, ...stored }));
-    marked.catch(() => {
-      // Reported below, where the CPU times are read.
-    });
-    readings.push(marked);
-  };
-  const url = process.url;
-  const seconds = { usedSeconds, warmupSeconds, measureSeconds };
-  const order = { scenario, url, round, connections, rate, placement, ...seconds };
+  load: Load,
+  { name: server, process, stores }: Contestant,
+  order: Omit<Order, 'url'>,
+): Promise<Row> => {
+  const { scenario, round, placement } = order;
+  const fleet = { servers: [process], stores };
+  let begun: (() => Promise<UsedTimes>) | undefined;
+  let reading: Promise<UsedTimes> | undefined;
   if (placement !== null) placeProcess(process.child.pid ?? 0, placement, true);
-  const result = await load.measure(order, { begun: takeReading, ended: takeReading });
-  const [from, to] = await Promise.all(readings);
-  if (from === undefined || to === undefined)
-    throw new Error('the load generator did not report its measured time');
-  const requests = Math.max(1, result.requests);
-  const totalUs = to.cpu.totalUs - from.cpu.totalUs;
+  const { failures, latencyMs, requests, ...result } = await load.measure(
+    { ...order, url: process.url },
+    {
+      begun: () => {
+        begun = watchTimes(fleet);
+      },
+      ended: () => {
+        reading = begun?.();
+        // Reported below.
+        reading?.catch(() => {});
+      },
+    },
+  );
+  if (reading === undefined) throw new Error('the load generator did not report its measured time');
+  const used = await reading;
   return {
-    scenario,
-    server,
-    round,
-    placement: placement ?? 'free',
-    load: result,
-    cpuUs: totalUs / requests,
-    mainCpuUs: (to.cpu.mainUs - from.cpu.mainUs) / requests,
-    redisCpuUs: (to.redisUs - from.redisUs) / requests,
-    postgresCpuUs: (to.postgresUs - from.postgresUs) / requests,
-    cores: totalUs / 1_000 / (to.atMs - from.atMs),
-    residentBytes: readResidentBytes(process.child.pid ?? 0),
+    ...{ scenario, server, round, load: placement ?? 'free', latencyMs, failures },
+    ...toEach(used, requests),
+    residentBytes: readMemoryBytes([process]),
+    saturated: { ...result, cores: used.serverUs / 1_000_000 / used.seconds },
+  };
+};
+
+/** With a lead, counts are those of all requests sent. */
+export const measureRate = async (
+  { name: server, process, stores }: Contestant,
+  round: number,
+  order: Omit<FleetOrder, 'urls' | 'routing' | 'isUniform'>,
+): Promise<Row> => {
+  const fleet = { servers: [process], stores };
+  const { used, answers } = await measureLoad(fleet, { ...order, routing: 'random', isUniform: true });
+  const { requests, sent, failures, latencyMs } = answers;
+  return {
+    ...{ scenario: order.scenario, server, round, load: `${order.rate}/s`, latencyMs, failures },
+    ...toEach(used, requests),
+    residentBytes: readMemoryBytes([process]),
+    ...{ redisCommands: used.redisCommands / sent, statements: used.statements / sent },
   };
 };

@@ -1,17 +1,16 @@
 /**
- * Draws charts of a result as SVG text, with ECharts and without a browser. Pure but for the library.
- *
- * Every server has one colour in all charts.
+ * Draws charts of a run of the suite as SVG text, with ECharts and without a browser. Pure but for the
+ * library. Every server has one colour in all charts.
  */
-
 import { BarChart, CustomChart, LineChart } from 'echarts/charts';
 import { GridComponent, LegendComponent, TitleComponent } from 'echarts/components';
 import { type EChartsCoreOption, init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import { percentiles, sliceSeconds } from '../load/order.ts';
 import { type ServerName, serverNames } from '../servers/contestants.ts';
-import type { Moment, Result, Sample, ScenarioFigures } from './result.ts';
-import type { Spread } from './statistics.ts';
+import { medianOf, type Row, rateOf, serverOf, type Value } from './rows.ts';
+import { computeSpread } from './statistics.ts';
+import { type Moment, type Summary, summariseRows } from './summary.ts';
 
 use([BarChart, CustomChart, LineChart, GridComponent, LegendComponent, TitleComponent, SVGRenderer]);
 
@@ -23,25 +22,15 @@ const colours: Readonly<Record<ServerName, string>> = {
   'fastify-sql': '#2b8a3e',
 };
 const ink = '#343a40';
-const faint = '#e9ecef';
 
-const legend = { top: 30, left: 4, itemWidth: 14, itemHeight: 9, itemGap: 26, textStyle: { fontSize: 11 } };
-
-interface Chart {
-  readonly title: string;
-  readonly width?: number;
-  readonly height?: number;
-  readonly option: EChartsCoreOption;
-}
-
-const drawChart = ({ title, width = 560, height = 320, option }: Chart): string => {
+const drawChart = (title: string, option: EChartsCoreOption, [width, height] = [560, 320]): string => {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   chart.setOption({
     animation: false,
     textStyle: { fontFamily: 'system-ui, sans-serif', color: ink },
     title: { text: title, left: 8, top: 6, textStyle: { fontSize: 14, fontWeight: 600, color: ink } },
-    legend,
-    grid: { left: 56, right: 24, top: 64, bottom: 44 },
+    legend: { top: 30, left: 4, itemWidth: 14, itemHeight: 9, itemGap: 26, textStyle: { fontSize: 11 } },
+    grid: { left: 64, right: 24, top: 64, bottom: 44 },
     ...option,
   });
   const svg = chart.renderToSVGString();
@@ -49,20 +38,31 @@ const drawChart = ({ title, width = 560, height = 320, option }: Chart): string 
   return svg;
 };
 
-const axis = (name: string, more: Readonly<Record<string, unknown>> = {}) => ({
-  type: 'value',
-  name,
-  nameLocation: 'middle',
-  nameGap: 40,
-  nameTextStyle: { fontSize: 11 },
-  axisLabel: { fontSize: 11 },
-  splitLine: { lineStyle: { color: faint } },
-  ...more,
+const axis = (name: string, nameGap = 44) => ({
+  ...{ type: 'value', name, nameLocation: 'middle', nameGap, nameTextStyle: { fontSize: 11 } },
+  ...{ axisLabel: { fontSize: 11 }, splitLine: { lineStyle: { color: '#e9ecef' } } },
 });
-const below = { nameGap: 26 };
 
-const presentServers = (scenarios: readonly ScenarioFigures[]): readonly ServerName[] =>
-  serverNames.filter((name) => scenarios.some(({ servers }) => servers[name] !== undefined));
+interface Line {
+  readonly name: ServerName;
+  readonly data: readonly (readonly [number | string, number])[];
+}
+
+const drawLines = (
+  title: string,
+  lines: readonly Line[],
+  axes: { readonly x: object; readonly y: object },
+): string =>
+  drawChart(title, {
+    xAxis: axes.x,
+    yAxis: axes.y,
+    series: lines.map(({ name, data }) => ({
+      ...{ name, data, type: 'line', symbolSize: 5, showSymbol: data.length < 20 },
+      ...{ lineStyle: { color: colours[name], width: 1.5 }, itemStyle: { color: colours[name] } },
+    })),
+  });
+
+/* ------------------------------------------------------------------ bars */
 
 const barMaxWidth = 44;
 const capWidth = 8;
@@ -78,181 +78,112 @@ interface Drawing {
 
 /** Draws a line from the lowest to the highest round, and the median as a number above it. */
 const drawWhisker =
-  (bar: { readonly index: number; readonly count: number }, format: (value: number) => string) =>
+  (bar: { readonly index: number; readonly count: number }, digits: number) =>
   (_: unknown, drawing: Drawing) => {
     const { offsetCenter = 0 } = drawing.barLayout({ count: bar.count, barMaxWidth })[bar.index] ?? {};
-    const [category, median, min, max] = [0, 1, 2, 3].map((dimension) => drawing.value(dimension));
-    const [centre, lowY] = drawing.coord([category ?? 0, min ?? 0]);
-    const [, highY] = drawing.coord([category ?? 0, max ?? 0]);
+    const [category = 0, median = 0, min = 0, max = 0] = [0, 1, 2, 3].map((at) => drawing.value(at));
+    const [centre, low] = drawing.coord([category, min]);
+    const [, high] = drawing.coord([category, max]);
     const x = centre + offsetCenter;
-    const line = (shape: Readonly<Record<'x1' | 'y1' | 'x2' | 'y2', number>>) => ({
+    const line = (x1: number, y1: number, x2: number, y2: number) => ({
       type: 'line',
-      shape,
+      shape: { x1, y1, x2, y2 },
       style: { stroke: ink, lineWidth: 1 },
     });
-    const cap = (y: number) => line({ x1: x - capWidth / 2, y1: y, x2: x + capWidth / 2, y2: y });
-    const style = { text: format(median ?? 0), x, y: highY - 3, fill: ink, fontSize: 10, align: 'center' };
-    return {
-      type: 'group',
-      children: [
-        line({ x1: x, y1: lowY, x2: x, y2: highY }),
-        cap(lowY),
-        cap(highY),
-        { type: 'text', style: { ...style, verticalAlign: 'bottom' } },
-      ],
-    };
+    const text = median.toLocaleString('en-US', { maximumFractionDigits: digits });
+    const style = { text, x, y: high - 3, fill: ink, fontSize: 10, align: 'center', verticalAlign: 'bottom' };
+    const caps = [low, high].map((y) => line(x - capWidth / 2, y, x + capWidth / 2, y));
+    return { type: 'group', children: [line(x, low, x, high), ...caps, { type: 'text', style }] };
   };
 
-const bars = (
-  title: string,
-  scenarios: readonly ScenarioFigures[],
-  { unit, digits, value }: BarValue,
-): string => {
-  const names = presentServers(scenarios);
-  const format = (shown: number): string => shown.toLocaleString('en-US', { maximumFractionDigits: digits });
-  const spreadsOf = (name: ServerName): (Spread | null)[] =>
-    scenarios.map(({ servers: { [name]: figures } }) => (figures === undefined ? null : value(figures)));
-  return drawChart({
-    title,
-    width: 1_140,
-    height: 340,
-    option: {
-      xAxis: { type: 'category', data: scenarios.map(({ scenario }) => scenario), axisTick: { show: false } },
-      yAxis: axis(unit),
-      legend: { ...legend, data: names },
-      series: names.flatMap((name, index) => [
-        {
-          name,
-          type: 'bar',
-          barMaxWidth,
-          itemStyle: { color: colours[name] },
-          data: spreadsOf(name).map((spread) => spread?.median ?? null),
-        },
-        {
-          type: 'custom',
-          z: 3,
-          renderItem: drawWhisker({ index, count: names.length }, format),
-          encode: { x: 0, y: [1, 2, 3] },
-          data: spreadsOf(name).flatMap((spread, category) =>
-            spread === null ? [] : [[category, spread.median, spread.min, spread.max]],
-          ),
-        },
-      ]),
-    },
-  });
-};
-type Figures = NonNullable<ScenarioFigures['servers'][ServerName]>;
-interface BarValue {
+interface Bars {
   readonly unit: string;
   readonly digits: number;
-  readonly value: (figures: Figures) => Spread;
+  readonly pick: (summary: Summary) => readonly Row[];
+  readonly value: Value;
 }
 
-export const drawCpuBars = ({ scenarios }: Result): string =>
-  bars(
-    'Server CPU per request: the limit, Rollcall, peers (shorter is better; lines: lowest to highest round)',
-    scenarios,
+const drawBars = (title: string, rows: readonly Row[], { unit, digits, pick, value }: Bars): string => {
+  const summaries = summariseRows(rows);
+  const scenarios = [...new Set(summaries.map(({ scenario }) => scenario))];
+  const names = serverNames.filter((name) => summaries.some(({ server }) => server === name));
+  const series = names.flatMap((name, index) => {
+    const points = summaries
+      .filter(({ server }) => server === name)
+      .map((one) => ({ at: scenarios.indexOf(one.scenario), ...computeSpread(pick(one).map(value)) }));
+    return [
+      {
+        ...{ name, type: 'bar', barMaxWidth, itemStyle: { color: colours[name] } },
+        data: scenarios.map((_, at) => points.find((point) => point.at === at)?.median ?? null),
+      },
+      {
+        ...{ type: 'custom', z: 3, encode: { x: 0, y: [1, 2, 3] } },
+        renderItem: drawWhisker({ index, count: names.length }, digits),
+        data: points.map(({ at, median, min, max }) => [at, median, min, max]),
+      },
+    ];
+  });
+  const xAxis = { type: 'category', data: scenarios, axisTick: { show: false } };
+  return drawChart(title, { xAxis, yAxis: axis(unit), series }, [1_140, 340]);
+};
+
+export const drawCpuBars = (rows: readonly Row[]): string =>
+  drawBars('Server CPU per request (shorter is better; lines: lowest to highest round)', rows, {
+    ...{ unit: 'µs', digits: 1, pick: ({ forCpu }) => forCpu, value: serverOf },
+  });
+
+export const drawRateBars = (rows: readonly Row[]): string =>
+  drawBars('Requests per second (taller is better; lines: lowest to highest round)', rows, {
+    ...{ unit: 'requests/s', digits: 0, pick: ({ forRate }) => forRate, value: rateOf },
+  });
+
+/* ----------------------------------------------------------------- lines */
+
+/** Latency by percentile of one scenario. */
+export const drawLatency = (scenario: string, summaries: readonly Summary[]): string =>
+  drawLines(
+    `${scenario}: latency by percentile`,
+    summaries.map(({ server: name, forRate }) => ({
+      name,
+      data: percentiles.map((percentile, index) => {
+        const ms = medianOf(forRate, ({ latencyMs }) => latencyMs[index] ?? 0);
+        return [String(percentile), Math.max(0.01, ms)];
+      }),
+    })),
     {
-      unit: 'µs',
-      digits: 1,
-      value: ({ cpuUs }) => cpuUs,
+      x: { ...axis('percentile', 26), type: 'category', data: percentiles.map(String) },
+      y: { ...axis('ms'), type: 'log' },
     },
   );
 
-export const drawRateBars = ({ scenarios }: Result): string =>
-  bars('Requests per second (taller is better; lines: lowest to highest round)', scenarios, {
-    unit: 'requests/s',
-    digits: 0,
-    value: ({ requestsPerSecond }) => requestsPerSecond,
-  });
-
-/** Latency by percentile of one scenario. */
-export const drawLatency = ({ scenario, servers }: ScenarioFigures): string =>
-  drawChart({
-    title: `${scenario}: latency by percentile`,
-    option: {
-      xAxis: {
-        ...axis('percentile', below),
-        type: 'category',
-        data: percentiles.map(String),
-      },
-      yAxis: { ...axis('ms'), type: 'log' },
-      series: presentServers([{ scenario, servers, rounds: 0, ratios: [] }]).map((name) => ({
-        name,
-        type: 'line',
-        symbolSize: 5,
-        lineStyle: { color: colours[name], width: 2 },
-        itemStyle: { color: colours[name] },
-        data: servers[name]?.latencyMs.map((milliseconds) => Math.max(0.01, milliseconds)) ?? [],
-      })),
-    },
-  });
-
-/** All rounds of a server, one after the other, as requests/s in each slice. */
-const overTime = (samples: readonly Sample[]): (readonly [number, number])[] =>
-  samples
-    .flatMap(({ load }) => load.perSlice.slice(0, -1))
-    .map((count, index) => [Number((index * sliceSeconds).toFixed(1)), count / sliceSeconds] as const);
-
-/** Throughput over time of one scenario; `null` when the generator does not report it. */
-export const drawThroughput = ({ samples }: Result, { scenario }: ScenarioFigures): string | null => {
-  const own = samples.filter((sample) => sample.scenario === scenario && sample.load.perSlice.length > 0);
-  if (own.length === 0) return null;
-  const free = own.filter(({ placement }) => placement === 'free');
-  const shown = free.length > 0 ? free : own;
-  const names = serverNames.filter((name) => shown.some(({ server }) => server === name));
-  return drawChart({
-    title: `${scenario}: throughput over time`,
-    option: {
-      xAxis: axis('measured seconds, rounds one behind the other', below),
-      yAxis: axis('requests/s', { nameGap: 44 }),
-      grid: { left: 64, right: 24, top: 64, bottom: 44 },
-      series: names.map((name) => ({
-        name,
-        type: 'line',
-        showSymbol: false,
-        lineStyle: { color: colours[name], width: 1.5 },
-        itemStyle: { color: colours[name] },
-        data: overTime(shown.filter(({ server }) => server === name)),
-      })),
-    },
-  });
+/** All rounds of each server, one after the other; `null` when the generator does not report slices. */
+export const drawThroughput = (scenario: string, summaries: readonly Summary[]): string | null => {
+  const toData = ({ forRate }: Summary) =>
+    forRate
+      .flatMap(({ saturated }) => saturated?.perSlice.slice(0, -1) ?? [])
+      .map((count, index) => [Number((index * sliceSeconds).toFixed(1)), count / sliceSeconds] as const);
+  const lines = summaries.map((one) => ({ name: one.server, data: toData(one) }));
+  const axes = { x: axis('measured seconds, rounds one behind the other', 26), y: axis('requests/s') };
+  const isEmpty = lines.every(({ data }) => data.length === 0);
+  return isEmpty ? null : drawLines(`${scenario}: throughput over time`, lines, axes);
 };
 
-const momentChart = (
+const drawMoments = (
   moments: readonly Moment[],
-  { title, unit, value }: { title: string; unit: string; value: (moment: Moment) => number },
-): string =>
-  drawChart({
-    title,
-    option: {
-      legend: { show: false },
-      grid: { left: 56, right: 24, top: 44, bottom: 44 },
-      xAxis: axis('seconds of the run', below),
-      yAxis: axis(unit),
-      series: [
-        {
-          type: 'line',
-          showSymbol: false,
-          areaStyle: { opacity: 0.12 },
-          lineStyle: { color: colours.rollcall, width: 1.5 },
-          itemStyle: { color: colours.rollcall },
-          data: moments.map((moment) => [moment.atSeconds, value(moment)]),
-        },
-      ],
-    },
-  });
+  title: string,
+  [unit, value]: [string, (moment: Moment) => number],
+) =>
+  drawLines(
+    `Rollcall: ${title}`,
+    [{ name: 'rollcall', data: moments.map((moment) => [moment.atSeconds, value(moment)]) }],
+    { x: axis('seconds of the run', 26), y: axis(unit) },
+  );
 
-export const drawMemory = ({ moments }: Result): string =>
-  momentChart(moments, {
-    title: 'Rollcall: memory of the process',
-    unit: 'MiB',
-    value: (moment) => moment.residentBytes / 2 ** 20,
-  });
+export const drawMemory = (moments: readonly Moment[]): string =>
+  drawMoments(moments, 'memory of the process', ['MiB', ({ residentBytes }) => residentBytes / 2 ** 20]);
 
-export const drawFlushLag = ({ moments }: Result): string =>
-  momentChart(moments, {
-    title: 'Rollcall: age of the oldest change not yet in SQL',
-    unit: 's',
-    value: (moment) => moment.flushLagSeconds,
-  });
+export const drawFlushLag = (moments: readonly Moment[]): string =>
+  drawMoments(moments, 'age of the oldest change not yet in SQL', [
+    's',
+    ({ flushLagSeconds }) => flushLagSeconds,
+  ]);

@@ -1,12 +1,23 @@
 /**
- * Compares two results of the suite, before and after: better, worse or noise, figure by figure. Pure.
+ * Compares two results, before and after: better, worse or noise, figure by figure. Pure.
  *
  * A change counts only when the ranges over rounds do not overlap and the medians differ by more than the
  * threshold. Results of different machines, stores or loads are not compared.
  */
-import type { Result, ScenarioFigures, ServerFigures } from './result.ts';
-import type { Spread } from './statistics.ts';
-import type { Table } from './table.ts';
+import type { Machine } from '../machine/machine.ts';
+import { latencyOf, type Row, rateOf, serverOf, totalOf, type Value } from './rows.ts';
+import { computeSpread, type Spread } from './statistics.ts';
+import { compareServers, type Summary, summariseRows } from './summary.ts';
+import { type Table, tabulate } from './table.ts';
+
+/** What `--json` of the suite and of `load` writes. */
+export interface Result {
+  readonly version: 3;
+  readonly machine: Machine;
+  /** What must be the same in both. */
+  readonly facts: Readonly<Record<string, string | number>>;
+  readonly rows: readonly Row[];
+}
 
 export type Verdict = 'better' | 'worse' | 'noise';
 
@@ -21,19 +32,51 @@ export const judgeChange = (before: Spread, after: Spread, isLessBetter: boolean
 };
 
 interface Figure {
-  readonly name: string;
+  readonly scenario: string;
+  readonly figure: string;
   readonly isLessBetter: boolean;
-  readonly of: (figures: ServerFigures, scenario: ScenarioFigures) => Spread | null;
+  readonly spread: Spread;
 }
-const figures: readonly Figure[] = [
-  { name: 'requests/s', isLessBetter: false, of: ({ requestsPerSecond }) => requestsPerSecond },
-  { name: 'CPU µs/request', isLessBetter: true, of: ({ cpuUs }) => cpuUs },
-  {
-    name: 'CPU ÷ bare',
-    isLessBetter: true,
-    of: (_, { ratios }) => ratios.find(({ ours, to }) => ours === 'rollcall' && to === 'bare')?.cpu ?? null,
-  },
-];
+
+/** Rollcall's figures: those of the suite by scenario, those at a rate by scenario and rate. */
+const listFigures = ({ rows }: Result): readonly Figure[] => {
+  const named = rows.map((row) =>
+    row.saturated ? row : { ...row, scenario: `${row.scenario} at ${row.load}` },
+  );
+  const summaries = summariseRows(named);
+  const ratios = compareServers(summaries);
+  const toFigures = ({ scenario, forCpu, forRate, rows: own }: Summary): readonly Figure[] => {
+    const spread = (some: readonly Row[], value: Value): Spread => computeSpread(some.map(value));
+    const cpu = ratios.find(
+      (one) => one.scenario === scenario && one.ours === 'rollcall' && one.to === 'bare',
+    )?.cpu;
+    const less = { scenario, isLessBetter: true };
+    if (own.some(({ saturated }) => saturated === undefined))
+      return [
+        { ...less, figure: 'CPU µs/request of all', spread: spread(own, totalOf) },
+        { ...less, figure: 'p50 ms', spread: spread(own, latencyOf(50)) },
+      ];
+    return [
+      { scenario, figure: 'requests/s', isLessBetter: false, spread: spread(forRate, rateOf) },
+      { ...less, figure: 'CPU µs/request', spread: spread(forCpu, serverOf) },
+      ...(cpu ? [{ ...less, figure: 'CPU ÷ bare', spread: cpu }] : []),
+    ];
+  };
+  return summaries.filter(({ server }) => server === 'rollcall').flatMap(toFigures);
+};
+
+/** The reasons why these two cannot be compared; empty when they can. */
+export const findDifferences = (before: Result, after: Result): string[] => {
+  const factsOf = ({ machine, facts }: Result): Result['facts'] => ({
+    processor: machine.processor,
+    cores: machine.cores,
+    ...facts,
+  });
+  const [old, now] = [factsOf(before), factsOf(after)];
+  return [...new Set([...Object.keys(old), ...Object.keys(now)])]
+    .filter((name) => old[name] !== now[name])
+    .map((name) => `${name}: ${old[name]} before, ${now[name]} after`);
+};
 
 export interface Compared {
   readonly scenario: string;
@@ -43,45 +86,33 @@ export interface Compared {
   readonly verdict: Verdict;
 }
 
-/** The reasons why these two cannot be compared; empty when they can. */
-export const findDifferences = (before: Result, after: Result): string[] => {
-  const facts: [string, (result: Result) => unknown][] = [
-    ['version', ({ version }) => version],
-    ['processor', ({ machine }) => machine.processor],
-    ['cores', ({ machine }) => machine.cores],
-    ['stores', ({ stores }) => stores],
-    ['load', ({ load }) => load],
-    ['connections', ({ connections }) => connections],
-    ['rate', ({ rate }) => rate],
-    ['placements', ({ placements }) => String(placements)],
-  ];
-  return facts
-    .filter(([, of]) => of(before) !== of(after))
-    .map(([name, of]) => `${name}: ${of(before)} before, ${of(after)} after`);
+/** Rollcall's figures that both have. */
+export const compareResults = (before: Result, after: Result): readonly Compared[] => {
+  const later = listFigures(after);
+  return listFigures(before).flatMap(({ scenario, figure, isLessBetter, spread }) => {
+    const now = later.find((one) => one.scenario === scenario && one.figure === figure);
+    if (now === undefined) return [];
+    const verdict = judgeChange(spread, now.spread, isLessBetter);
+    return [{ scenario, figure, before: spread.median, after: now.spread.median, verdict }];
+  });
 };
 
-/** Rollcall's figures of every scenario that both have. */
-export const compareResults = (before: Result, after: Result): Compared[] =>
-  before.scenarios.flatMap((old) => {
-    const now = after.scenarios.find(({ scenario }) => scenario === old.scenario);
-    const [own, other] = [old.servers.rollcall, now?.servers.rollcall];
-    if (now === undefined || own === undefined || other === undefined) return [];
-    return figures.flatMap(({ name, isLessBetter, of }) => {
-      const [from, to] = [of(own, old), of(other, now)];
-      if (from === null || to === null) return [];
-      const verdict = judgeChange(from, to, isLessBetter);
-      return [{ scenario: old.scenario, figure: name, before: from.median, after: to.median, verdict }];
-    });
-  });
+const format = (value: number): string => (value >= 100 ? Math.round(value).toString() : value.toFixed(2));
+const formatChange = ({ before, after }: Compared): string => {
+  const change = before === 0 ? 0 : (after / before - 1) * 100;
+  return `${change > 0 ? '+' : ''}${change.toFixed(1)} %`;
+};
 
-const digits = (value: number): string => (value >= 100 ? Math.round(value).toString() : value.toFixed(2));
-
-export const buildCompareTable = (compared: readonly Compared[]): Table => ({
-  head: ['scenario', 'figure', 'verdict', 'before', 'after', 'change'],
-  textColumns: 3,
-  rows: compared.map(({ scenario, figure, before, after, verdict }) => {
-    const change = before === 0 ? 0 : (after / before - 1) * 100;
-    const sign = change > 0 ? '+' : '';
-    return [scenario, figure, verdict, digits(before), digits(after), `${sign}${change.toFixed(1)} %`];
-  }),
-});
+export const buildCompareTable = (compared: readonly Compared[]): Table =>
+  tabulate(
+    compared,
+    [
+      ['scenario', ({ scenario }) => scenario],
+      ['figure', ({ figure }) => figure],
+      ['verdict', ({ verdict }) => verdict],
+      ['before', ({ before }) => format(before)],
+      ['after', ({ after }) => format(after)],
+      ['change', formatChange],
+    ],
+    3,
+  );

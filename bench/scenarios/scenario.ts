@@ -29,10 +29,9 @@ export interface Round {
 }
 
 export interface Scenario {
-  readonly name: LoadScenarioName;
   readonly summary: string;
   /** The peers to measure besides Rollcall and the bare server. */
-  readonly peers: readonly PeerName[];
+  readonly peers?: readonly PeerName[];
   /** A new connection for every request. */
   readonly reconnects?: boolean;
   /** The requests that one connection sends in a cycle. */
@@ -69,16 +68,6 @@ export const createChances = ({ round, connection }: Round): (() => number) =>
 /** An address of a visitor behind a proxy. */
 export const createAddress = (chance: () => number): string =>
   `10.${[0, 0, 0].map(() => Math.floor(chance() * 256)).join('.')}`;
-
-const requestsPerConnection = 64;
-
-/** Draws the requests of a connection at random. */
-export const drawRequests =
-  (draw: (chance: () => number, round: Round) => LoadRequest): Scenario['requestsOf'] =>
-  (round) => {
-    const chance = createChances(round);
-    return Array.from({ length: requestsPerConnection }, () => draw(chance, round));
-  };
 
 type Skew = Pick<Round, 'isUniform'>;
 

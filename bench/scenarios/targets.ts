@@ -2,9 +2,6 @@
  * The project's targets: ratios of Rollcall to another server, with Redis as the hot store and 256
  * connections. Text, because `≤` and `≥` belong to it.
  */
-import type { OwnName, ServerName } from '../servers/contestants.ts';
-import type { LoadScenarioName } from './scenario.ts';
-
 export interface Targets {
   /** CPU of the server alone. */
   readonly cpu?: string;
@@ -25,7 +22,7 @@ const targets: Readonly<Record<string, Targets>> = {
   'badges rollcall bare': { cpu: '≤ 1.5' },
 };
 
-export const findTargets = (scenario: LoadScenarioName, ours: OwnName, other: ServerName): Targets =>
+export const findTargets = (scenario: string, ours: string, other: string): Targets =>
   targets[`${scenario} ${ours} ${other}`] ?? {};
 
 /** At 50 requests/s: total CPU ÷ that of the peer on SQL. */

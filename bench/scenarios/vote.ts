@@ -4,7 +4,7 @@
  * A connection has some users and goes through the bots with them; each round continues where the last one
  * ended.
  */
-import type { LoadRequest, Round, Scenario } from './scenario.ts';
+import type { LoadRequest, Round } from './scenario.ts';
 
 /** More than a connection can send in a second, so that the cycle never reaches its first vote again. */
 export const votesPerConnectionAndSecond = 240;
@@ -26,15 +26,4 @@ export const createVote = ({ directory, connection, connections }: Round, turn: 
     path: `/users/${user?.id}/bots/${bot?.id}/votes?upvote=true`,
     headers: { 'User-Auth': user?.token ?? '' },
   };
-};
-
-export const vote: Scenario = {
-  name: 'vote',
-  summary: 'PUT /users/{uid}/bots/{id}/votes, each accepted',
-  peers: ['fastify-redis', 'fastify-sql'],
-  requestsOf: (round) => {
-    const first = Math.ceil(round.usedSeconds * votesPerConnectionAndSecond);
-    const count = Math.floor(round.seconds * votesPerConnectionAndSecond);
-    return Array.from({ length: count }, (_, index) => createVote(round, first + index));
-  },
 };

@@ -4,14 +4,16 @@
  *
  * When a server fails the check, the run stops and says what is wrong.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Contestant } from '../measure/round.ts';
 import { findFailedClaims, type Skill } from '../peers/check.ts';
 import { type Directory, toCode } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import { type ServerProcess, startServer } from './process.ts';
-import { type BodySizes, type Folder, startBare, startRollcall } from './rollcall.ts';
-import type { Stores } from './stores.ts';
+import { type BodySizes, startBare } from './rollcall.ts';
+import { findStores } from './stores.ts';
+import { openWorld, type World } from './world.ts';
 
 /** Rollcall on the stores of the run, and on its embedded stores beside those. */
 export type OwnName = 'rollcall' | 'rollcall-embedded';
@@ -19,25 +21,7 @@ export type ServerName = OwnName | 'bare' | PeerName;
 /** In the order of reports. */
 export const serverNames: readonly ServerName[] = ['bare', 'rollcall', 'rollcall-embedded', ...peerNames];
 
-const skillsByServer: Readonly<Record<ServerName, readonly Skill[]>> = {
-  bare: [],
-  rollcall: ['stats', 'read', 'page', 'vote'],
-  'rollcall-embedded': ['stats', 'read', 'page', 'vote'],
-  'fastify-redis': ['stats', 'read', 'page', 'vote'],
-  'fastify-sql': ['stats', 'read', 'page', 'vote'],
-};
-
-export type Contestants = ReadonlyMap<ServerName, ServerProcess>;
-
-export interface Wanted {
-  readonly stores: Stores;
-  readonly directory: Directory;
-  readonly folder: Folder;
-  readonly peers: readonly PeerName[];
-  /** Whether Rollcall runs a second time, on embedded stores. */
-  readonly embedded: boolean;
-  readonly profileDir: string | null;
-}
+const allSkills: readonly Skill[] = ['stats', 'read', 'page', 'vote'];
 
 const programs: Readonly<Record<PeerName, string>> = {
   'fastify-redis': '../peers/fastify-redis.ts',
@@ -47,7 +31,7 @@ const programs: Readonly<Record<PeerName, string>> = {
 /** Starts a peer, on a free port if none is named; in a database that exists (`address`) it goes on. */
 export const startPeer = async (
   name: PeerName,
-  { stores, directory, folder }: Pick<Wanted, 'stores' | 'directory' | 'folder'>,
+  { stores, directory, folder }: Pick<World, 'stores' | 'directory' | 'folder'>,
   port = 0,
   address: string | undefined = undefined,
 ): Promise<ServerProcess> => {
@@ -67,12 +51,8 @@ export const startPeer = async (
   return startServer({ file: programs[name], settings });
 };
 
-const startEmbedded = ({ directory, folder }: Wanted): Promise<ServerProcess> => {
-  const path = join(folder.path, 'embedded');
-  mkdirSync(path);
-  const stores = { REDIS_URL: '', DATABASE_URL: '' };
-  return startRollcall({ ...folder, path }, { directory, profileDir: null, stores });
-};
+const startEmbedded = async ({ directory }: World): Promise<ServerProcess> =>
+  (await openWorld({ stores: 'embedded', bots: directory.bots.length, directory })).start();
 
 /** The body sizes of the bare server, so that both servers send the same number of bytes. */
 export const readBodySizes = async (url: string, { bots }: Directory): Promise<BodySizes> => {
@@ -90,25 +70,31 @@ export const readBodySizes = async (url: string, { bots }: Directory): Promise<B
   };
 };
 
-/** Starts and checks the servers; passes each to `started` at once, so that the caller can always end it. */
+/** Starts and checks the servers, in the order of reports; they end with the world, or with the run. */
 export const startContestants = async (
-  wanted: Wanted,
-  started: Map<ServerName, ServerProcess>,
-): Promise<Contestants> => {
-  const { stores, directory, folder, peers, profileDir } = wanted;
-  const keep = async (name: ServerName, starting: Promise<ServerProcess>): Promise<void> => {
-    started.set(name, await starting);
-  };
-  await Promise.all([
-    keep('rollcall', startRollcall(folder, { directory, profileDir, stores: stores.rollcall })),
-    ...peers.map((name) => keep(name, startPeer(name, wanted))),
-    ...(wanted.embedded ? [keep('rollcall-embedded', startEmbedded(wanted))] : []),
+  world: World,
+  { peers, embedded }: { readonly peers: readonly PeerName[]; readonly embedded: boolean },
+): Promise<readonly Contestant[]> => {
+  const { stores, directory, own } = world;
+  const [ours, ...others] = await Promise.all([
+    world.start(),
+    ...peers.map((name) => own(startPeer(name, world))),
+    // On embedded stores of its own, beside those of the run.
+    ...(embedded ? [startEmbedded(world)] : []),
   ]);
-  const { url } = started.get('rollcall') as ServerProcess;
-  await keep('bare', startBare(await readBodySizes(url, directory)));
-  for (const [name, server] of started) {
-    const failed = await findFailedClaims(server.url, directory, skillsByServer[name]);
+  const bare = await own(startBare(await readBodySizes(ours.url, directory)));
+  const started = new Map<string, ServerProcess>([
+    ['rollcall', ours],
+    ...[...peers, 'rollcall-embedded'].map((name, index) => [name, others[index]] as [string, ServerProcess]),
+    ['bare', bare],
+  ]);
+  const contestants = serverNames.flatMap((name) => {
+    const process = started.get(name);
+    return process === undefined ? [] : [{ name, process, stores: findStores(stores, name) }];
+  });
+  for (const { name, process } of contestants) {
+    const failed = await findFailedClaims(process.url, directory, name === 'bare' ? [] : allSkills);
     if (failed.length > 0) throw new Error(`${name} does not do its work: ${failed.join('; ')}`);
   }
-  return started;
+  return contestants;
 };

@@ -7,6 +7,7 @@ import * as assert from 'uvu/assert';
 import { parseArguments } from '../../bench/arguments.ts';
 import { buildRequests } from '../../bench/load/schedule.ts';
 import { pickLastCore, placements } from '../../bench/machine/places.ts';
+import { computeUsedSeconds, countSteadyUsers, type SteadyPlan } from '../../bench/measure/steady.ts';
 import {
   countTargetUsers,
   planSeconds,
@@ -18,7 +19,6 @@ import {
 } from '../../bench/plan.ts';
 import { findScenario } from '../../bench/scenarios/all.ts';
 import { createDirectory } from '../../bench/scenarios/directory.ts';
-import { computeUsedSeconds, countSteadyUsers, type SteadyPlan } from '../../bench/steady/measure.ts';
 import { pluck } from '../support/pluck.ts';
 
 const test = suite('bench plan');
@@ -126,8 +126,7 @@ test('the users of a tokens file suffice for the printed command', () => {
 
 test('no vote at a steady rate is sent twice', () => {
   const plan: SteadyPlan = {
-    servers: [],
-    atOnce: true,
+    atOnce: 'all',
     scenarios: ['vote'],
     rates: [50, 1_000],
     rounds: 2,

@@ -3,11 +3,11 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { judgeCpuRatio, judgeRateRatio } from '../../bench/report/ratio-rules.ts';
-import type { SteadyRow } from '../../bench/report/result.ts';
+import type { Row } from '../../bench/report/rows.ts';
 import { computeSpread } from '../../bench/report/statistics.ts';
 import { buildSteadyTable, collectSteadyRatios } from '../../bench/report/steady.ts';
-import { resultOf, sampleOf } from './samples.ts';
+import { judgeCpuRatio, judgeRateRatio } from '../../bench/report/summary.ts';
+import { resultOf, rowOf } from './samples.ts';
 
 const test = suite('bench ratios');
 
@@ -46,13 +46,13 @@ test('failed answers leave no ratio', () => {
 
   assert.match(judgeCpuRatio(failing, quiet) ?? '', /not 2xx/);
   assert.match(judgeRateRatio(quiet, failing).reason ?? '', /not 2xx/);
-  const result = resultOf([sampleOf({ failed: 3 }), sampleOf({ server: 'bare', cpuUs: 10 })]);
+  const result = resultOf([rowOf({ failed: 3 }), rowOf({ server: 'bare', serverUs: 10 })]);
   assert.equal(result.ratios, {});
 });
 
 test('a view in a browser is compared with the same view as JSON', () => {
-  const page = [sampleOf({ scenario: 'page', cpuUs: 20 }), sampleOf({ scenario: 'page', server: 'bare' })];
-  const listing = sampleOf({ scenario: 'listing', cpuUs: 35 });
+  const page = [rowOf({ scenario: 'page', serverUs: 20 }), rowOf({ scenario: 'page', server: 'bare' })];
+  const listing = rowOf({ scenario: 'listing', serverUs: 35 });
 
   assert.is(resultOf([...page, listing]).ratios.listing_cpu_vs_page, 1.75);
   assert.is(resultOf(page).ratios.listing_cpu_vs_page, undefined);
@@ -60,14 +60,14 @@ test('a view in a browser is compared with the same view as JSON', () => {
 
 test('ratios are taken within rounds and have the names that tools look for', () => {
   const result = resultOf([
-    sampleOf({ round: 1, cpuUs: 20 }),
-    sampleOf({ round: 1, server: 'bare', cpuUs: 10 }),
-    sampleOf({ round: 2, cpuUs: 90 }),
-    sampleOf({ round: 2, server: 'bare', cpuUs: 30 }),
-    sampleOf({ round: 3, cpuUs: 40 }),
-    sampleOf({ round: 3, server: 'bare', cpuUs: 10 }),
-    sampleOf({ round: 1, placement: 'free', cpuUs: 1 }),
-    sampleOf({ round: 1, placement: 'free', server: 'fastify-sql' }),
+    rowOf({ round: 1, serverUs: 20 }),
+    rowOf({ round: 1, server: 'bare', serverUs: 10 }),
+    rowOf({ round: 2, serverUs: 90 }),
+    rowOf({ round: 2, server: 'bare', serverUs: 30 }),
+    rowOf({ round: 3, serverUs: 40 }),
+    rowOf({ round: 3, server: 'bare', serverUs: 10 }),
+    rowOf({ round: 1, load: 'free', serverUs: 1 }),
+    rowOf({ round: 1, load: 'free', server: 'fastify-sql' }),
   ]);
 
   // 2, 3 and 4: not the ratio of the medians, 40 ÷ 10.
@@ -79,11 +79,11 @@ test('ratios are taken within rounds and have the names that tools look for', ()
 
 test('totals add Redis, and the embedded stores have ratios of their own', () => {
   const result = resultOf([
-    sampleOf({ cpuUs: 20, redisCpuUs: 5 }),
-    sampleOf({ server: 'rollcall-embedded', cpuUs: 30, redisCpuUs: 1 }),
-    sampleOf({ server: 'bare', cpuUs: 10, redisCpuUs: 1 }),
-    sampleOf({ server: 'fastify-redis', cpuUs: 40, redisCpuUs: 10 }),
-    sampleOf({ server: 'fastify-sql', cpuUs: 80, redisCpuUs: 1 }),
+    rowOf({ serverUs: 20, redisUs: 5 }),
+    rowOf({ server: 'rollcall-embedded', serverUs: 30, redisUs: 1 }),
+    rowOf({ server: 'bare', serverUs: 10, redisUs: 1 }),
+    rowOf({ server: 'fastify-redis', serverUs: 40, redisUs: 10 }),
+    rowOf({ server: 'fastify-sql', serverUs: 80, redisUs: 1 }),
   ]);
 
   assert.equal(result.ratios, {
@@ -97,10 +97,10 @@ test('totals add Redis, and the embedded stores have ratios of their own', () =>
   });
 });
 
-const steadyRow = (changes: Partial<SteadyRow>): SteadyRow => ({
-  ...{ scenario: 'stats', server: 'rollcall', rate: 50, round: 1, requests: 500, failed: 0 },
-  ...{ p50Ms: 2, p99Ms: 9, serverUs: 400, redisUs: 200, postgresUs: 100, statements: 0.5 },
-  ...{ redisCommands: 9, wakeUps: 2, diskBytes: 2_048 },
+const steadyRow = ({ p50 = 2, ...changes }: Partial<Row> & { readonly p50?: number }): Row => ({
+  ...{ scenario: 'stats', server: 'rollcall', load: '50/s', round: 1, requests: 500, failures: {} },
+  ...{ latencyMs: [p50, 3, 4, 5, 9], serverUs: 400, redisUs: 200, postgresUs: 100, statements: 0.5 },
+  ...{ redisCommands: 9, wakeUps: 2, diskBytes: 2_048, residentBytes: 1 },
   ...changes,
 });
 
@@ -109,15 +109,15 @@ test('at a steady rate the ratio is that of the CPU of server and stores, within
   const rows = [
     steadyRow({}),
     steadyRow({ ...peer, serverUs: 600, postgresUs: 400 }),
-    steadyRow({ round: 2, failed: 1 }),
+    steadyRow({ round: 2, failures: { 503: 1 } }),
     steadyRow({ ...peer, round: 2, serverUs: 1, postgresUs: 1 }),
   ];
 
-  const ratios = collectSteadyRatios({ rows, syncMs: 0.2 });
+  const ratios = collectSteadyRatios(rows);
 
   assert.is(ratios.stats_total_cpu_at_50_vs_fastify_sql, 0.7);
   assert.is(ratios.stats_cpu_with_redis_at_50_vs_fastify_sql, 1);
-  assert.equal(buildSteadyTable({ rows, syncMs: 0.2 }).rows[0]?.slice(-2), ['0.70', '≤ 0.8 ✓']);
+  assert.equal(buildSteadyTable(rows).rows[0]?.slice(-2), ['0.70', '≤ 0.8 ✓']);
 });
 
 test.run();

@@ -5,34 +5,36 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Report } from '../../bench/command.ts';
 import { runCompare } from '../../bench/commands/compare.ts';
 import { drawCpuBars } from '../../bench/report/charts.ts';
 import { judgeChange } from '../../bench/report/compare.ts';
 import { renderHtml } from '../../bench/report/html.ts';
 import { computeCosts } from '../../bench/report/profile.ts';
-import type { Result } from '../../bench/report/result.ts';
-import { renderMarkdown, renderText } from '../../bench/report/text.ts';
+import type { Row } from '../../bench/report/rows.ts';
 import { makeFolder } from '../support/folder.ts';
-import { resultOf, sampleOf } from './samples.ts';
+import { reportOf, resultOf, rowOf, toMarkdown, toText } from './samples.ts';
 
 const test = suite('bench report');
 const folder = makeFolder('rollcall-bench-report-');
 
-const file = (name: string, result: Result): string => {
+const file = (name: string, result: object): string => {
   const path = join(folder, name);
   writeFileSync(path, JSON.stringify(result));
   return path;
 };
-const rounds = (cpuUs: readonly number[]) =>
-  resultOf(
-    cpuUs.flatMap((us, index) => [
-      sampleOf({ round: index + 1, cpuUs: us }),
-      sampleOf({ round: index + 1, server: 'bare', cpuUs: 10 }),
-    ]),
-  );
+const roundsOf = (cpuUs: readonly number[]): Row[] =>
+  cpuUs.flatMap((serverUs, index) => [
+    rowOf({ round: index + 1, serverUs }),
+    rowOf({ round: index + 1, server: 'bare', serverUs: 10 }),
+  ]);
+const rounds = (cpuUs: readonly number[]) => reportOf(roundsOf(cpuUs));
+const results = (cpuUs: readonly number[]) => resultOf(roundsOf(cpuUs));
+const toHtml = ({ parts, charts }: Report): string =>
+  renderHtml(parts, charts?.() ?? { wide: [], others: [] });
 
 test('the text names the machine, the ratio, its target, and who let double votes through', () => {
-  const text = renderText(rounds([18, 18, 18]));
+  const text = toText(rounds([18, 18, 18]));
 
   assert.match(text, /a processor, 2 cores.*commit abc1234/);
   assert.match(text, /stats +rollcall +bare +1\.80 \(1\.80–1\.80\) +≤ 2\.1 ✓/);
@@ -40,21 +42,20 @@ test('the text names the machine, the ratio, its target, and who let double vote
 });
 
 test('a missed target is marked as missed', () => {
-  assert.match(renderText(rounds([30])), /3\.00 \(3\.00–3\.00\) +≤ 2\.1 ✗/);
+  assert.match(toText(rounds([30])), /3\.00 \(3\.00–3\.00\) +≤ 2\.1 ✗/);
 });
 
 test('the Markdown holds both tables', () => {
-  const text = renderMarkdown(rounds([18]));
+  const text = toMarkdown(rounds([18]));
 
   assert.match(text, /\| scenario \| ours \| other \|/);
   assert.match(text, /\| stats \| rollcall \| 1,000 \|/);
 });
 
 test('the page needs nothing from elsewhere and draws its charts', () => {
-  const page = renderHtml({
-    ...rounds([18]),
-    moments: [0, 1, 2].map((at) => ({ atSeconds: at, residentBytes: 1e8, flushLagSeconds: 0.5 })),
-  });
+  const moments = [0, 1, 2].map((at) => ({ atSeconds: at, residentBytes: 1e8, flushLagSeconds: 0.5 }));
+
+  const page = toHtml(reportOf(roundsOf([18]), { moments }));
 
   assert.ok((page.match(/<svg /g) ?? []).length >= 6);
   assert.not.match(page, /<script|<link|src="http|url\(http/);
@@ -63,15 +64,12 @@ test('the page needs nothing from elsewhere and draws its charts', () => {
 });
 
 test('markup in a name stays text', () => {
-  const result = rounds([18]);
-  const page = renderHtml({ ...result, machine: { ...result.machine, processor: '<b>fast</b>' } });
-
-  assert.match(page, /&lt;b&gt;fast/);
+  assert.match(renderHtml(['<b>fast</b>'], { wide: [], others: [] }), /&lt;b&gt;fast/);
 });
 
 test('a bar shows its lowest and highest round', () => {
   const heights = (cpuUs: readonly number[]): number[] =>
-    [...drawCpuBars(rounds(cpuUs)).matchAll(/<path d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"[^>]*#343a40/g)]
+    [...drawCpuBars(roundsOf(cpuUs)).matchAll(/<path d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"[^>]*#343a40/g)]
       .filter(([, x1, , x2]) => x1 === x2)
       .map(([, , y1, , y2]) => Math.abs(Number(y1) - Number(y2)));
 
@@ -80,11 +78,14 @@ test('a bar shows its lowest and highest round', () => {
 });
 
 test('failures are reported by status', () => {
-  assert.match(renderText(resultOf([sampleOf({ failed: 5 })])), /Failed, stats, rollcall: 503: 5\./);
+  assert.match(toText(reportOf([rowOf({ failed: 5 })])), /Failed, stats, rollcall: 503: 5\./);
 });
 
-test('an interrupted run says so', () => {
-  assert.match(renderText({ ...rounds([18]), interrupted: true }), /Interrupted/);
+test('an interrupted run says so, and so does one with a fault', () => {
+  const report = { ...rounds([18]), faults: ['Not measured: vote'] };
+
+  assert.match(toText(report), /✗ Not measured: vote/);
+  assert.match(toText({ ...report, isInterrupted: true }), /Interrupted/);
 });
 
 test('ranges that overlap are noise, and so is a small change', () => {
@@ -101,7 +102,7 @@ test('ranges that overlap are noise, and so is a small change', () => {
 });
 
 test('compare ends with 1 when something is worse, with 0 otherwise', () => {
-  const [slow, fast] = [file('slow.json', rounds([30, 31, 32])), file('fast.json', rounds([20, 21, 22]))];
+  const [slow, fast] = [file('slow.json', results([30, 31, 32])), file('fast.json', results([20, 21, 22]))];
 
   assert.is(runCompare([fast, slow]).exitCode, 1);
   assert.match(runCompare([fast, slow]).text, /CPU µs\/request +worse/);
@@ -110,9 +111,10 @@ test('compare ends with 1 when something is worse, with 0 otherwise', () => {
 });
 
 test('results of different loads are not compared', () => {
-  const other = file('other.json', { ...rounds([20]), connections: 64 });
+  const one = results([20]);
+  const other = file('other.json', { ...one, facts: { ...one.facts, connections: 64 } });
 
-  const { text, exitCode } = runCompare([file('same.json', rounds([20])), other]);
+  const { text, exitCode } = runCompare([file('same.json', one), other]);
 
   assert.is(exitCode, 2);
   assert.match(text, /connections: 256 before, 64 after/);

@@ -1,71 +1,48 @@
 /**
  * Results of the bench suite as its tests need them: small, whole, with one thing changed.
  */
+import { parseArguments } from '../../bench/arguments.ts';
+import type { Report } from '../../bench/command.ts';
+import { renderReport } from '../../bench/command.ts';
+import { describeSuite, type SuiteResult } from '../../bench/commands/suite.ts';
 import { percentiles } from '../../bench/load/order.ts';
-import { collectRatios, type Result, type Sample, toScenarioFigures } from '../../bench/report/result.ts';
-import { serverNames } from '../../bench/servers/contestants.ts';
+import type { Row } from '../../bench/report/rows.ts';
+import { alignColumns, renderMarkdownTable } from '../../bench/report/table.ts';
 
-/** One sample; `generatorBusy` and `failed` go into its load. */
-export const sampleOf = (
-  changes: Partial<Sample> & { readonly generatorBusy?: number; readonly failed?: number } = {},
-): Sample => {
-  const { generatorBusy = 0.5, failed = 0, ...own } = changes;
-  return {
-    scenario: 'stats',
-    server: 'rollcall',
-    round: 1,
-    placement: 'one-core',
-    cpuUs: 20,
-    mainCpuUs: 18,
-    redisCpuUs: 5,
-    postgresCpuUs: 1,
-    cores: 0.5,
-    residentBytes: 100_000_000,
-    load: {
-      requests: 1_000,
-      requestsPerSecond: 1_000,
-      statuses: { 200: 1_000 - failed, ...(failed > 0 && { 503: failed }) },
-      errors: 0,
-      bytes: 200_000,
-      latencyMs: percentiles.map((_, index) => index + 1),
-      perSlice: [100, 120, 90],
-      generatorBusy,
-    },
-    ...own,
-  };
+/** One row; `failed` answers were 503. */
+export const rowOf = ({
+  failed = 0,
+  generatorBusy = 0.5,
+  ...changes
+}: Partial<Row> & { readonly generatorBusy?: number; readonly failed?: number } = {}): Row => ({
+  ...{ scenario: 'stats', server: 'rollcall', round: 1, load: 'one-core', requests: 1_000 },
+  ...{ serverUs: 20, redisUs: 5, postgresUs: 1, wakeUps: 2, diskBytes: 0, residentBytes: 100_000_000 },
+  failures: failed > 0 ? { 503: failed } : {},
+  latencyMs: percentiles.map((_, index) => index + 1),
+  saturated: {
+    ...{ requestsPerSecond: 1_000, bytes: 200_000, perSlice: [100, 120, 90], cores: 0.5, generatorBusy },
+  },
+  ...changes,
+});
+
+export const machine = {
+  ...{ processor: 'a processor', cores: 2, memoryGib: 4, system: 'linux x64', node: '22.0.0' },
+  ...{ date: '2026-01-02T03:04:05.000Z', commit: 'abc1234', loadBefore: 0 },
 };
 
-/** The report of these samples. */
-export const resultOf = (samples: readonly Sample[]): Result => {
-  const names = [...new Set(samples.map(({ scenario }) => scenario))];
-  const scenarios = names.map((name) => toScenarioFigures(name, samples, serverNames));
-  return {
-    version: 2,
-    machine: {
-      processor: 'a processor',
-      cores: 2,
-      memoryGib: 4,
-      system: 'linux x64',
-      node: '22.0.0',
-      date: '2026-01-02T03:04:05.000Z',
-      commit: 'abc1234',
-      loadBefore: 0,
-    },
-    stores: 'redis',
-    load: 'autocannon',
-    placements: ['one-core', 'free'],
-    connections: 256,
-    rate: 0,
-    measureSeconds: 1,
-    settings: { TRUSTED_PROXIES: '127.0.0.1' },
-    ratios: collectRatios(scenarios),
-    scenarios,
-    steady: null,
-    races: { atOnce: 1_000, through: { rollcall: 1, 'fastify-sql': 7 } },
-    idle: [{ server: 'rollcall', connections: 10_000, bytesPerConnection: 400 }],
-    moments: [],
-    samples,
-    interrupted: false,
-    problems: [],
-  };
-};
+/** The report of these rows. */
+export const reportOf = (rows: Row[], more: Partial<SuiteResult> = {}): Report =>
+  describeSuite({
+    ...{ options: parseArguments([]), load: 'autocannon', rows, steady: [], moments: [], problems: [] },
+    notes: [
+      'Of 1,000 simultaneous votes of a user for one bot, fastify-sql accepted 7; one would be correct.',
+    ],
+    ...more,
+  });
+
+export const toText = (report: Report): string => renderReport(report, machine, alignColumns);
+export const toMarkdown = (report: Report): string => renderReport(report, machine, renderMarkdownTable);
+
+/** What `--json` writes. */
+export const resultOf = (rows: Row[], more: Partial<SuiteResult> = {}) =>
+  JSON.parse(JSON.stringify({ machine, ...reportOf(rows, more).figures }));

@@ -6,14 +6,16 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseArguments } from '../../bench/arguments.ts';
+import { describeSuite, type SuiteResult } from '../../bench/commands/suite.ts';
+import { runTarget } from '../../bench/commands/target.ts';
 import { renderHtml } from '../../bench/report/html.ts';
 import { createLive } from '../../bench/report/live.ts';
-import { renderText } from '../../bench/report/text.ts';
 import { createDirectory } from '../../bench/scenarios/directory.ts';
 import { startBare } from '../../bench/servers/rollcall.ts';
-import { runTarget } from '../../bench/target.ts';
+import type { Target } from '../../bench/servers/target.ts';
 import { makeFolder } from '../support/folder.ts';
 import { pluck } from '../support/pluck.ts';
+import { toText } from './samples.ts';
 
 const test = suite('bench target');
 const folder = makeFolder('rollcall-bench-target-');
@@ -23,9 +25,13 @@ writeFileSync(tokens, JSON.stringify(createDirectory({ bots: 200, users: 4 })));
 const server = await startBare({ bot: 1_000, index: 5_000, badge: 1_300, listing: 10_000, search: 1_000 });
 test.after(() => server.stop());
 
-const run = (url: string, words: readonly string[] = []) => {
+const run = async (url: string, words: readonly string[] = []) => {
   const options = parseArguments(['--url', url, '--tokens', tokens, ...words]);
-  return runTarget(options, createLive({ write: () => true } as never), new AbortController().signal);
+  const result: SuiteResult = {
+    ...{ options, load: 'autocannon', rows: [], steady: [], notes: [], moments: [], problems: [] },
+  };
+  await runTarget(result, options.target as Target, createLive({ write: () => true } as never));
+  return result;
 };
 
 test('a server that runs gets the load, and the report speaks of no CPU and no ratio', async () => {
@@ -33,11 +39,15 @@ test('a server that runs gets the load, and the report speaks of no CPU and no r
 
   const result = await run(server.url, words);
 
-  const text = renderText(result);
-  assert.equal(pluck(result.scenarios, 'scenario'), ['stats', 'vote']);
+  const { parts, ...report } = describeSuite(result);
+  const text = toText({ parts, ...report });
+  assert.equal(pluck(result.rows, 'scenario'), ['stats', 'vote']);
   assert.match(text, /vote +rollcall/);
   assert.not.match(text, /CPU|Rollcall ÷/);
-  assert.not.match(renderHtml(result), /Server CPU per request|Rollcall ÷/);
+  assert.not.match(
+    renderHtml(parts, report.charts?.() ?? { wide: [], others: [] }),
+    /Server CPU per request|Rollcall ÷/,
+  );
 });
 
 test('a scenario that cannot be measured leaves the figures of the others', async () => {
@@ -45,8 +55,9 @@ test('a scenario that cannot be measured leaves the figures of the others', asyn
 
   const result = await run(server.url, words);
 
-  const text = renderText(result);
-  assert.equal(pluck(result.scenarios, 'scenario'), ['stats']);
+  const { parts, ...report } = describeSuite(result);
+  const text = toText({ parts, ...report });
+  assert.equal(pluck(result.rows, 'scenario'), ['stats']);
   assert.match(text, /stats +rollcall/);
   assert.match(text, /Not measured: vote: 4 connections need 8 users/);
 });

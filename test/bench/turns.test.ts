@@ -3,23 +3,20 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { runTurns } from '../../bench/commands/turns.ts';
+import { turns } from '../../bench/commands/turns.ts';
+import type { Row } from '../../bench/report/rows.ts';
 import { findCommit } from '../../bench/turns/checkout.ts';
-import { buildTurnsTable, compareTurns, listDearer, type TurnRow } from '../../bench/turns/report.ts';
+import { buildTurnsTable, compareTurns, listDearer } from '../../bench/turns/report.ts';
+import { rowOf } from './samples.ts';
 
 const test = suite('turns');
 
-const row = (
-  side: TurnRow['side'],
-  round: number,
-  totalUs: number,
-  more: Partial<TurnRow> = {},
-): TurnRow => ({
-  ...{ side, round, totalUs, stores: 'redis', scenario: 'stats', load: '50/s', failed: 0 },
-  ...{ serverUs: 10, p50Ms: 2, diskBytes: 0, memoryBytes: 100 },
+const row = (server: string, round: number, serverUs: number, more: Partial<Row>): Row => ({
+  ...rowOf({ server, round, serverUs, redisUs: 0, postgresUs: 0 }),
+  ...{ scenario: 'redis stats', load: '50/s' },
   ...more,
 });
-const rounds = (ratios: readonly number[], more: Partial<TurnRow> = {}): TurnRow[] =>
+const rounds = (ratios: readonly number[], more: Partial<Row> = {}): Row[] =>
   ratios.flatMap((ratio, index) => [
     row('OLD', index + 1, 100 * (index + 1), more),
     row('NEW', index + 1, 100 * (index + 1) * ratio, more),
@@ -47,8 +44,10 @@ test('what is dearer by more than 2 % in the median is named, with its rounds', 
 
 test('a round with a failure gives no ratio, and a scenario without ratios is named', () => {
   const rows = rounds([5, 1]);
-  const failing = rows.map((one) => (one.side === 'NEW' && one.round === 1 ? { ...one, failed: 3 } : one));
-  const all = rounds([1], { scenario: 'vote', failed: 1 });
+  const failing = rows.map((one) =>
+    one.server === 'NEW' && one.round === 1 ? { ...one, failures: { 503: 3 } } : one,
+  );
+  const all = rounds([1], { scenario: 'redis vote', failures: { 503: 1 } });
   const comparisons = compareTurns([...failing, ...all]);
 
   assert.is(comparisons[0]?.ratios['total CPU']?.max, 1);
@@ -60,7 +59,7 @@ test('each kind of stores, scenario and load is compared by itself', () => {
   const rows = [
     ...rounds([1]),
     ...rounds([2], { load: 'saturation' }),
-    ...rounds([3], { stores: 'embedded' }),
+    ...rounds([3], { scenario: 'embedded stats' }),
   ];
 
   assert.equal(
@@ -73,9 +72,12 @@ test('a commit that is not there, or is missing, is refused', async () => {
   assert.match(findCommit('HEAD'), /^[0-9a-f]{40}$/);
   assert.throws(() => findCommit('--all'), /There is no commit "--all" here/);
   for (const operands of [[], ['HEAD'], ['HEAD', 'HEAD', 'HEAD']])
-    assert.match(await runTurns(operands).then(String, String), 'turns needs two commits');
-  assert.match(await runTurns(['HEAD', 'no-such']).then(String, String), 'There is no commit "no-such"');
-  assert.match(await runTurns(['HEAD', 'HEAD', '--rates', 'fast']).then(String, String), '--rates is "fast"');
+    assert.match(await turns.run(operands).then(String, String), 'turns needs two commits');
+  assert.match(await turns.run(['HEAD', 'no-such']).then(String, String), 'There is no commit "no-such"');
+  assert.match(
+    await turns.run(['HEAD', 'HEAD', '--rates', 'fast']).then(String, String),
+    '--rates is "fast"',
+  );
 });
 
 test.run();
