@@ -5,11 +5,10 @@
  * reported.
  */
 import { planSuite, type SuiteOptions, suiteOptions } from '../arguments.ts';
-import { type Context, defineCommand, type Report } from '../command.ts';
+import { type Context, defineCommand } from '../command.ts';
 import { openLoad } from '../load/load.ts';
 import type { Load } from '../load/order.ts';
 import { canPlace, type Placement } from '../machine/places.ts';
-import { measureSyncMs } from '../machine/sync.ts';
 import { measureIdle } from '../measure/idle.ts';
 import { watchMoments } from '../measure/moments.ts';
 import { type Contestant, measureRound } from '../measure/round.ts';
@@ -26,32 +25,13 @@ import {
   usersPerConnection,
   warmUp,
 } from '../plan.ts';
-import {
-  drawCpuBars,
-  drawFlushLag,
-  drawLatency,
-  drawMemory,
-  drawRateBars,
-  drawThroughput,
-} from '../report/charts.ts';
-import { describeProfile } from '../report/profile.ts';
 import { latencyOf, type Row, rateOf, serverOf } from '../report/rows.ts';
-import { buildSteadyTable, collectSteadyRatios, describeSteady } from '../report/steady.ts';
-import {
-  buildRatioTable,
-  buildServerTable,
-  collectRatios,
-  describeLag,
-  listNotes,
-  type Moment,
-  summariseRows,
-} from '../report/summary.ts';
+import { describeSuite, type SuiteResult } from '../report/suite.ts';
 import { formatGrouped } from '../report/table.ts';
 import { findScenario } from '../scenarios/all.ts';
 import { createDirectory, type Directory } from '../scenarios/directory.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import { startContestants } from '../servers/contestants.ts';
-import { changedSettings } from '../servers/rollcall.ts';
 import { openWorld } from '../servers/world.ts';
 import { runTarget } from './target.ts';
 
@@ -63,19 +43,6 @@ const planSteady = ({ scenarios }: SuiteOptions): SteadyPlan => ({
   scenarios: steadyScenarios.filter((name) => scenarios.includes(name)),
   ...{ rates: [50], rounds: 1, seconds: 10, lowSeconds: 12, atOnce: 'all' },
 });
-
-/** What was measured, as the report has it. */
-export interface SuiteResult {
-  readonly options: SuiteOptions;
-  readonly load: string;
-  readonly rows: Row[];
-  /** At 50 requests a second. */
-  readonly steady: Row[];
-  readonly notes: string[];
-  readonly moments: Moment[];
-  /** What could not be measured, and why. */
-  readonly problems: string[];
-}
 
 interface Run extends Omit<SuiteResult, 'load'> {
   readonly context: Context;
@@ -189,9 +156,8 @@ const measureRaces = async ({ contestants, directory, notes }: Run): Promise<voi
     if (!['rollcall', 'fastify-redis', 'fastify-sql'].includes(name)) continue;
     const accepted = await countAcceptedVotes(process.url, directory, racesAtOnce);
     const verdict = accepted === 1 ? '' : '; one would be correct';
-    notes.push(
-      `Of ${formatGrouped(racesAtOnce)} simultaneous votes of a user for one bot, ${name} accepted ${accepted}${verdict}.`,
-    );
+    const sent = `${formatGrouped(racesAtOnce)} simultaneous votes of a user for one bot`;
+    notes.push(`Of ${sent}, ${name} accepted ${accepted}${verdict}.`);
   }
 };
 
@@ -261,64 +227,10 @@ const runSuite = async (options: SuiteOptions, context: Context): Promise<void> 
   }
 };
 
-/* ---------------------------------------------------------------- report */
-
-const describeSettings = ({ options, load, rows }: SuiteResult): readonly string[] => {
-  const { target, stores, connections, rate, measureSeconds } = options;
-  const on =
-    target?.url ?? (stores === 'redis' ? 'Redis (appendfsync always) and Postgres' : 'embedded stores');
-  const loop = rate > 0 ? `open loop at ${formatGrouped(rate)} requests/s` : 'closed loop';
-  const rounds = summariseRows(rows).map((one) => new Set(one.rows.map(({ round }) => round)).size);
-  const counts = [...new Set([Math.min(...rounds), Math.max(...rounds)])].join(' to ');
-  const changed = Object.entries(target === null ? changedSettings : {}).map((pair) => pair.join('='));
-  const method = rows.some(({ load: placement }) => placement === 'one-core')
-    ? 'CPU per request: server and generator on one core, so that all servers are under the same load. ' +
-      'Requests/s and latency: placed by the system where that was measured (see bench/README.md).'
-    : 'CPU per request and requests/s: processes placed by the system.';
-  return [
-    `${on}; ${load}, ${connections} connections, ${loop}; ${counts} alternating rounds of ${measureSeconds} s; ` +
-      `settings changed: ${changed.join(' ') || 'none'}`,
-    ...(rows.some((row) => serverOf(row) > 0) ? [method] : []),
-  ];
-};
-
-/** Also of a server that already runs. */
-export const describeSuite = (result: SuiteResult): Report => {
-  const { options, load, rows, steady, notes, moments, problems } = result;
-  if (rows.length + notes.length === 0) return { parts: ['Nothing was measured.'] };
-  const ratios = buildRatioTable(rows);
-  const syncMs = steady.length === 0 ? 0 : measureSyncMs();
-  const { stores, target, connections, rate, placements } = options;
-  const summaries = [...Map.groupBy(summariseRows(rows), ({ scenario }) => scenario)];
-  return {
-    parts: [
-      ...describeSettings(result),
-      buildServerTable(rows),
-      ...(ratios === null ? [] : ['Rollcall ÷ another, median of rounds (lowest–highest)', ratios]),
-      ...(steady.length === 0 ? [] : [describeSteady(steady, syncMs), buildSteadyTable(steady)]),
-      ...[...notes, ...describeLag(moments), ...listNotes(rows)],
-      ...(options.profileDir === null ? [] : [`\n${describeProfile(options.profileDir, 25)}`]),
-    ],
-    figures: {
-      version: 3,
-      facts: { stores: target?.url ?? stores, load, connections, rate, placements: placements.join() },
-      ratios: { ...collectRatios(rows), ...collectSteadyRatios(steady) },
-      ...{ rows, steady, syncMs, notes, moments, problems },
-    },
-    faults: problems.map((problem) => `Not measured: ${problem}`),
-    charts: () => ({
-      wide: [...(rows.some((row) => serverOf(row) > 0) ? [drawCpuBars(rows)] : []), drawRateBars(rows)],
-      others: [
-        ...summaries.flatMap((one) => [drawLatency(...one), drawThroughput(...one) ?? []].flat()),
-        ...(moments.length > 1 ? [drawMemory(moments), drawFlushLag(moments)] : []),
-      ],
-    }),
-  };
-};
-
 export const suite = defineCommand({
   name: '',
-  about: `Measures Rollcall next to a bare uWebSockets.js server and idiomatic peers (Fastify), in turn, on this
+  about: `\
+Measures Rollcall next to a bare uWebSockets.js server and idiomatic peers (Fastify), in turn, on this
 machine, with a Redis and a Postgres of its own. Under ten minutes.`,
   options: suiteOptions,
   outUsually: ({ quick }) =>

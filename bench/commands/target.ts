@@ -10,10 +10,10 @@ import { type Load, unwatched } from '../load/order.ts';
 import { countTargetUsers } from '../plan.ts';
 import type { Live } from '../report/live.ts';
 import { latencyOf, type Row } from '../report/rows.ts';
+import type { SuiteResult } from '../report/suite.ts';
 import type { Directory } from '../scenarios/directory.ts';
 import type { LoadScenarioName } from '../scenarios/scenario.ts';
 import { readTokens, type Target } from '../servers/target.ts';
-import type { SuiteResult } from './suite.ts';
 
 /** Throws a message when the server does not answer, or does not know the bots. */
 const lookAt = async ({ url }: Target, { bots }: Directory): Promise<void> => {

@@ -29,7 +29,7 @@ export const sliceSeconds = 0.1;
 export interface LoadResult {
   readonly requestsPerSecond: number;
   readonly requests: number;
-  /** Answers other than 2xx by status (wrk knows only `other`); `no answer` counts the requests without one. */
+  /** Answers other than 2xx by status (wrk knows only `other`); `no answer`: requests without one. */
   readonly failures: Readonly<Record<string, number>>;
   /** Received, headers included. */
   readonly bytes: number;

@@ -37,8 +37,8 @@ const timerLateMs = 1.5;
 const exactRateMax = 300;
 
 /**
- * Calls `send` for each of `count` requests when it is due: below some hundred per second within microseconds,
- * above within a millisecond. `ended` resolves when the last one was sent, or after `stop`.
+ * Calls `send` for each of `count` requests when it is due: below some hundred per second within
+ * microseconds, above within a millisecond. `ended` resolves when the last one was sent, or after `stop`.
  */
 export const sendOnTime = (
   rate: number,

@@ -85,15 +85,15 @@ const drawWhisker =
     const [centre, low] = drawing.coord([category, min]);
     const [, high] = drawing.coord([category, max]);
     const x = centre + offsetCenter;
-    const line = (x1: number, y1: number, x2: number, y2: number) => ({
+    const line = ([x1, y1]: readonly number[], [x2, y2]: readonly number[]) => ({
       type: 'line',
       shape: { x1, y1, x2, y2 },
       style: { stroke: ink, lineWidth: 1 },
     });
     const text = median.toLocaleString('en-US', { maximumFractionDigits: digits });
     const style = { text, x, y: high - 3, fill: ink, fontSize: 10, align: 'center', verticalAlign: 'bottom' };
-    const caps = [low, high].map((y) => line(x - capWidth / 2, y, x + capWidth / 2, y));
-    return { type: 'group', children: [line(x, low, x, high), ...caps, { type: 'text', style }] };
+    const caps = [low, high].map((y) => line([x - capWidth / 2, y], [x + capWidth / 2, y]));
+    return { type: 'group', children: [line([x, low], [x, high]), ...caps, { type: 'text', style }] };
   };
 
 interface Bars {

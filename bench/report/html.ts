@@ -15,7 +15,8 @@ const style = `
   th, td { text-align: right; border-bottom: 1px solid #e9ecef; padding: 4px 8px; white-space: nowrap; }
   .word { text-align: left; } .ours td { background: #eef4ff; font-weight: 600; }
   .met { color: #2b8a3e; } .missed { color: #c92a2a; }
-  .charts { display: grid; gap: 16px; grid-template-columns: repeat(auto-fit, minmax(min(520px, 100%), 1fr)); }
+  .charts { display: grid; gap: 16px;
+    grid-template-columns: repeat(auto-fit, minmax(min(520px, 100%), 1fr)); }
   svg { width: 100%; height: auto; border: 1px solid #e9ecef; border-radius: 6px; margin: 0 0 16px; }
 `;
 

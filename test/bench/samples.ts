@@ -2,11 +2,10 @@
  * Results of the bench suite as its tests need them: small, whole, with one thing changed.
  */
 import { parseArguments } from '../../bench/arguments.ts';
-import type { Report } from '../../bench/command.ts';
-import { renderReport } from '../../bench/command.ts';
-import { describeSuite, type SuiteResult } from '../../bench/commands/suite.ts';
+import { type Report, renderReport } from '../../bench/command.ts';
 import { percentiles } from '../../bench/load/order.ts';
 import type { Row } from '../../bench/report/rows.ts';
+import { describeSuite, type SuiteResult } from '../../bench/report/suite.ts';
 import { alignColumns, renderMarkdownTable } from '../../bench/report/table.ts';
 
 /** One row; `failed` answers were 503. */

@@ -11,15 +11,15 @@ import { rowOf } from './samples.ts';
 
 const test = suite('turns');
 
-const row = (server: string, round: number, serverUs: number, more: Partial<Row>): Row => ({
-  ...rowOf({ server, round, serverUs, redisUs: 0, postgresUs: 0 }),
+const row = (more: Partial<Row>): Row => ({
+  ...rowOf({ redisUs: 0, postgresUs: 0 }),
   ...{ scenario: 'redis stats', load: '50/s' },
   ...more,
 });
 const rounds = (ratios: readonly number[], more: Partial<Row> = {}): Row[] =>
   ratios.flatMap((ratio, index) => [
-    row('OLD', index + 1, 100 * (index + 1), more),
-    row('NEW', index + 1, 100 * (index + 1) * ratio, more),
+    row({ server: 'OLD', round: index + 1, serverUs: 100 * (index + 1), ...more }),
+    row({ server: 'NEW', round: index + 1, serverUs: 100 * (index + 1) * ratio, ...more }),
   ]);
 
 test('ratios are taken within rounds, in whichever order they were measured', () => {
