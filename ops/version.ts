@@ -3,7 +3,8 @@
  *
  * An image has no repository: its build writes the commit to the file COMMIT.
  */
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Version } from '../http/telemetry/metrics.ts';
 
@@ -12,11 +13,11 @@ const projectRoot = resolve(import.meta.dirname, '..');
 
 /**
  * Reads the version of the program in the folder `root`, and the first 12 digits of its commit: `unknown`
- * without a repository and without the file COMMIT.
+ * without git or a repository, and without the file COMMIT.
  */
 export const readVersion = (root: string = projectRoot): Version => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  const commit = readText(join(root, 'COMMIT')).trim() || readCommit(join(root, '.git'));
+  const commit = readText(join(root, 'COMMIT')).trim() || readCommit(root);
   return { version, commit: /^[0-9a-f]{12,}$/.test(commit) ? commit.slice(0, commitDigits) : 'unknown' };
 };
 
@@ -24,21 +25,12 @@ export const readVersion = (root: string = projectRoot): Version => {
 export const formatVersion = ({ version, commit }: Version): string =>
   commit === 'unknown' ? version : `${version} (${commit})`;
 
-/**
- * Reads the checked-out commit from git's own files: git may be missing, and refuses a repository of another
- * user. Linked worktrees are supported.
- */
-const readCommit = (place: string): string => {
-  const linked = /^gitdir: (.*)$/m.exec(readText(place))?.[1];
-  const folder = linked === undefined ? place : resolve(place, '..', linked);
-  const head = readText(join(folder, 'HEAD')).trim();
-  const reference = /^ref: (.*)$/.exec(head)?.[1];
-  if (reference === undefined) return head;
-  const common = resolve(folder, readText(join(folder, 'commondir')).trim() || '.');
-  const loose = readText(join(common, reference)).trim();
-  if (loose !== '') return loose;
-  const packed = readText(join(common, 'packed-refs')).split('\n');
-  return packed.find((line) => line.endsWith(` ${reference}`))?.split(' ')[0] ?? '';
+/** The checked-out commit; `''` without git. A repository may belong to another user than this process. */
+const readCommit = (root: string): string => {
+  // A folder inside another repository does not have its commit.
+  if (!existsSync(join(root, '.git'))) return '';
+  const words = ['-c', 'safe.directory=*', 'rev-parse', 'HEAD'];
+  return spawnSync('git', words, { cwd: root, encoding: 'utf8' }).stdout?.trim() ?? '';
 };
 
 /** Returns `''` for a file that cannot be read. */

@@ -1,9 +1,9 @@
 /**
  * The version that `rollcall version`, the start message, `/livez` and the metrics show: read from
- * package.json and from a real repository, in every way that git stores a commit.
+ * package.json and from a real repository.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -61,6 +61,22 @@ test('in a linked worktree it is the commit of that worktree', () => {
   git('worktree', 'add', '--quiet', '../linked');
 
   assert.is(readVersion(join(root, 'linked')).commit, expected);
+});
+
+test('a folder without a repository inside one has no commit', () => {
+  commit();
+  mkdirSync(join(project(), 'inner'));
+  writeFileSync(join(project(), 'inner/package.json'), '{"version": "4.5.6"}');
+
+  assert.equal(readVersion(join(project(), 'inner')), { version: '4.5.6', commit: 'unknown' });
+});
+
+test('a repository of another user has its commit, too', () => {
+  const expected = commit();
+  if (process.getuid?.() === 0)
+    for (const path of ['', '.git']) chownSync(join(project(), path), 65_534, 65_534);
+
+  assert.is(readVersion(project()).commit, expected);
 });
 
 test('the file COMMIT of an image comes first, and anything but a commit in it is unknown', () => {
