@@ -78,11 +78,7 @@ export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
   let version = 1_000_000;
   const dirty = (): DirtyEntity[] => {
     version += 1;
-    return listed.map((row) => ({
-      ref: createEntityRef(row),
-      generation: 1_000,
-      state: stateAt(version),
-    }));
+    return listed.map((row) => ({ ref: createEntityRef(row), generation: 1_000, state: stateAt(version) }));
   };
   const inBatches = async (write: (rows: readonly DirtyEntity[]) => Promise<unknown>): Promise<void> => {
     const rows = dirty();

@@ -82,10 +82,7 @@ const readHistory = async (
   fromMs: number,
 ): Promise<HistoryPoint[]> => {
   if (!subject.has.has('history')) return [];
-  const query = new URLSearchParams({
-    metrics: 'clicks,votes_logged',
-    from: new Date(fromMs).toISOString(),
-  });
+  const query = new URLSearchParams({ metrics: 'clicks,votes_logged', from: new Date(fromMs).toISOString() });
   const shown = await readJson<HistoryShown>(subject, `${subject.urls[0]}/bots/${id}/history?${query}`);
   return (shown?.times ?? []).map((time, index) => {
     const clicks = shown?.series.clicks?.[index] ?? null;

@@ -53,11 +53,7 @@ export const toCode = (id: string): string => `b${id}`;
 
 const toOwner = ({ users }: Directory, index: number): string => (users[index % users.length] as Holder).id;
 
-const user = (id: string, index: number): ImportRecord => ({
-  kind: 'user',
-  id,
-  username: `voter-${index}`,
-});
+const user = (id: string, index: number): ImportRecord => ({ kind: 'user', id, username: `voter-${index}` });
 
 const long = 'Counts what happens on a server and tells the people who run it. '.repeat(12);
 

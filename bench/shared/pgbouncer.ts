@@ -56,10 +56,7 @@ export const startPgbouncer = async (port: number, settings: readonly string[]):
       '',
     ].join('\n');
   writeFileSync(file, lines(settings));
-  const child = spawn(program, [file], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    ...user,
-  });
+  const child = spawn(program, [file], { stdio: ['ignore', 'ignore', 'pipe'], ...user });
   let output = '';
   child.stderr.on('data', (data: Buffer) => {
     output = (output + data).slice(-4_000);
