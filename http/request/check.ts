@@ -207,7 +207,7 @@ const createTooManyError = (max: number, what: string): DomainError =>
 const backslash = 0x5c;
 
 /** Index of the closing quote of the string that begins at `start`, the text's length when there is none. */
-export const findStringEnd = (text: string, start: number): number => {
+const findStringEnd = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text.charCodeAt(end - 1 - escapes) === backslash) escapes++;

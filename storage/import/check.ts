@@ -5,6 +5,7 @@
  * string, so that it keeps its digits.
  */
 import { Compile, type Validator } from 'typebox/schema';
+import { hasLongNumber, parseExact } from '../../engine/tools/exact-json.ts';
 import { findFormatFault, type ImportRecord, type KindName, kindNames, recordKinds } from './kinds.ts';
 
 /** The first line of an export has neither. */
@@ -49,12 +50,11 @@ const isKindName = (word: string): word is KindName => Object.hasOwn(recordKinds
 
 /** Escapes of characters that SQL text cannot store. The escape must not be escaped itself. */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(0000|d[89a-f]..)/;
-const longNumber = /[:[,]\s*\d{16,}/;
 
 /** Parses with digits kept only if the line has a long number: that parser is slower. */
 const parse = (text: string): unknown => {
   try {
-    return longNumber.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text);
+    return hasLongNumber(text) ? parseExact(text, isStat) : JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -63,10 +63,7 @@ const parse = (text: string): unknown => {
 /** Fields and array indexes whose numbers may exceed 2^53. */
 const statField = /^(servers|shards|users|\d+)$/;
 
-const keepDigits = (key: string, value: unknown, context?: { source?: string }): unknown => {
-  const exact = typeof value !== 'number' || Number.isSafeInteger(value);
-  return exact || !statField.test(key) || !/^\d+$/.test(context?.source ?? '') ? value : context?.source;
-};
+const isStat = (key: string, source: string): boolean => statField.test(key) && /^\d+$/.test(source);
 
 /** Describes at most three faults, each with its field. */
 const describeFaults = (value: Record<string, unknown>, errors: ValidationErrors): string => {
