@@ -9,7 +9,7 @@ const longNumber = /[:[,]\s*-?\d{16}/;
 /** Whether a text may have an integer that parsing rounds; one with an exponent it does not find. */
 export const hasLongNumber = (text: string): boolean => longNumber.test(text);
 
-/** Such an integer is the string of its digits where `isKept` holds for its key or index. Throws as `JSON.parse`. */
+/** Such an integer is the text that was sent where `isKept` holds for its key. Throws as `JSON.parse`. */
 export const parseExact = (text: string, isKept: (key: string, source: string) => boolean): unknown =>
   JSON.parse(text, (key: string, value: unknown, context?: { readonly source?: string }) => {
     const { source = '' } = context ?? {};
