@@ -1,6 +1,6 @@
 /**
  * `npm run client -- [--python] FOLDER`: writes the package of the client into a new folder, to publish or to
- * look at.
+ * look at. `--python` needs Python with `build` and `flit_core`.
  */
 import { readdirSync, statSync } from 'node:fs';
 import { writeClientPackage } from './client-package.ts';
@@ -22,8 +22,13 @@ if (stats !== undefined && !(stats.isDirectory() && readdirSync(folder).length =
   process.exit(1);
 }
 if (values.python) {
-  const names = writePythonPackage(folder);
-  process.stdout.write(`${folder}: publish ${names.join(' and ')} with \`twine upload ${folder}/*\`\n`);
+  try {
+    const names = writePythonPackage(folder);
+    process.stdout.write(`${folder}: publish ${names.join(' and ')} with \`twine upload ${folder}/*\`\n`);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+    process.exit(1);
+  }
 } else {
   await writeClientPackage(folder);
   process.stdout.write(`${folder}: publish it with \`npm publish ${folder}\`\n`);

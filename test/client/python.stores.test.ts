@@ -18,7 +18,7 @@ import {
   toWebhookBody,
   toWebhookHeaders,
 } from '../../http/outbound/webhooks/formats.ts';
-import { writePythonPackage } from '../../ops/cli/client-package-python.ts';
+import { pythonTools, writePythonPackage } from '../../ops/cli/client-package-python.ts';
 import { openWorld, type World } from '../http/api/world.ts';
 import { upvote } from '../http/outbound/webhooks/sample-events.ts';
 import { addBot, addUser } from '../storage/catalogue/directory.ts';
@@ -31,7 +31,6 @@ const run = promisify(execFile);
 const toPath = (place: string): string => fileURLToPath(new URL(`../../${place}`, import.meta.url));
 const tests = toPath('test/client/python');
 const packages = makeFolder('rollcall-python-');
-const [wheel = '', source = ''] = writePythonPackage(packages);
 
 const pythons = listPythons();
 const chosenPythons = [...new Set([pythons[0], pythons.at(-1)])].filter((path) => path !== undefined);
@@ -73,10 +72,8 @@ test('its types are those of docs/openapi.json (npm run document writes them)', 
   assert.is(written, buildPythonTypes(document));
 });
 
-test('equal sources give equal packages', () => {
-  const again = makeFolder('rollcall-python-');
-  for (const name of writePythonPackage(again))
-    assert.ok(readFileSync(join(again, name)).equals(readFileSync(join(packages, name))));
+test('without the tools it says what to install', () => {
+  assert.throws(() => writePythonPackage(packages, 'no-such-python'), /pip install build==.* flit_core==/);
 });
 
 const readmeOutput = new RegExp(
@@ -92,7 +89,7 @@ const readmeOutput = new RegExp(
   ].join('\\n'),
 );
 
-const useWheel = async (python: string): Promise<void> => {
+const useWheel = async (python: string, wheel: string): Promise<void> => {
   const inside = createPythonEnvironment(python, [join(packages, wheel), 'discord.py', 'mypy']);
   const { world, described } = await openDescribedWorld();
   try {
@@ -106,7 +103,7 @@ const useWheel = async (python: string): Promise<void> => {
   await runPython(inside, [...strict, '-p', 'rollcall_client', '-m', 'typed']);
 };
 
-const useSource = async (python: string): Promise<void> => {
+const useSource = async (python: string, source: string): Promise<void> => {
   const inside = createPythonEnvironment(python, [join(packages, source)]);
   const facts = 'version("rollcall-client"), requires("rollcall-client")';
   const program = `import rollcall_client; from importlib.metadata import *; print(${facts})`;
@@ -116,18 +113,26 @@ const useSource = async (python: string): Promise<void> => {
 
 /** Whether packages can be had: asked with the smallest one of those that are needed. */
 const hasPackages = (): boolean => {
-  const args = ['-m', 'pip', 'download', '--no-deps', '-d', packages, 'flit_core'];
+  const args = ['-m', 'pip', 'download', '--no-deps', '-d', makeFolder('rollcall-pypi-'), 'flit_core'];
   return chosenPythons.length > 0 && readOutput(chosenPythons[0] as string, args) !== '';
 };
 
 if (!hasPackages())
   test('it is installed and used', () =>
     reportSkipped('Python client', 'this machine has no Python 3.9 or newer, or no PyPI'));
-else
+else {
+  const builder = createPythonEnvironment(chosenPythons.at(-1) as string, pythonTools);
+  const [wheel = '', source = ''] = writePythonPackage(packages, builder);
+  test('equal sources give equal packages', () => {
+    const again = makeFolder('rollcall-python-');
+    for (const name of writePythonPackage(again, builder))
+      assert.ok(readFileSync(join(again, name)).equals(readFileSync(join(packages, name))));
+  });
   for (const python of chosenPythons) {
     test(`${python}: its wheel does what it promises, its examples run, its types are strict`, () =>
-      useWheel(python));
-    test(`${python}: it installs from its sources`, () => useSource(python));
+      useWheel(python, wheel));
+    test(`${python}: it installs from its sources`, () => useSource(python, source));
   }
+}
 
 test.run();
