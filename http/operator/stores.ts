@@ -17,12 +17,15 @@ export const StoresOwner = Type.Object({ owner: Text });
 export const CopyBody = Type.Object({ parts: Type.Enum(['all', 'sql']) });
 
 /** Lines of one request: few enough that checking them does not hold up other requests. */
-export const importLinesMax = 200;
+export const importLinesMax = 500;
+/** A client that is silent for longer has left: another import may begin. */
+export const importPauseMsMax = 15_000;
 
 export const ImportBody = Type.Object({ file: Type.String({ ...TargetId, maxLength: 128 }) });
 
+const importId = { import_id: Type.Integer({ minimum: 1, description: 'From the reply of the beginning.' }) };
 export const EndImportBody = Type.Object({
-  import_id: Type.Integer({ minimum: 1, description: 'From the reply of the beginning.' }),
+  ...importId,
   outcome: Type.Enum(['done', 'stopped', 'interrupted', 'failed']),
 });
 /** How an import ended: `stopped` at a bad line, `interrupted` by the operator, or `failed`. */
@@ -31,12 +34,14 @@ export type ImportOutcome = Static<typeof EndImportBody>['outcome'];
 export const ImportBegun = Type.Object({ import_id: Type.Integer() });
 
 export const ImportLinesBody = Type.Object({
+  ...importId,
   lines: Type.Array(Type.String(), { minItems: 1, maxItems: importLinesMax }),
 });
 
 /** Codes of one request. */
 export const importCodesMax = 10_000;
 export const ImportCodesBody = Type.Object({
+  ...importId,
   codes: Type.Array(Type.String({ maxLength: 64 }), { minItems: 1, maxItems: importCodesMax }),
 });
 
@@ -45,6 +50,7 @@ export const ImportedLines = Type.Object({
   skipped: Type.Integer(),
   toMend: Type.Record(Type.String(), Type.Integer()),
   bad: Type.Array(Type.Object({ line: Type.Integer(), reason: Text })),
+  milliseconds: Type.Number({ description: 'How long they held up other work on SQL.' }),
 });
 export type ImportedLines = Static<typeof ImportedLines>;
 
@@ -54,20 +60,17 @@ export interface StoreAccess {
   inspect(kind: EntityKind, id: string): Promise<object>;
   /** Streams a copy, see storage/backup/live.ts; `null` for stores that other programs can copy. */
   readonly sendCopy: ((parts: 'all' | 'sql') => AsyncIterable<string | Uint8Array>) | null;
-  /** Forgets the codes of an earlier import. */
-  beginImport(): void;
   /**
-   * Keeps codes for the lines that ask for them, until an import ends or begins. Returns whether there was
-   * room for them.
+   * Begins an import with the id that `record` resolves to. Rejects with `overloaded` while another one is
+   * open; the other calls reject with `not_found` when this one is not.
    */
-  keepCodes(codes: readonly string[]): boolean;
-  /**
-   * Imports all lines, or, when one is bad, none; ledger when it resolves. Rejects with `overloaded` while
-   * another call runs.
-   */
-  importLines(lines: readonly string[]): Promise<ImportedLines>;
-  /** After the last lines: counts lists, and expires what the node has cached. */
-  endImport(): Promise<void>;
+  beginImport(record: () => Promise<number>): Promise<number>;
+  /** Keeps codes for the lines that ask for them. Resolves to whether there was room for them. */
+  keepCodes(id: number, codes: readonly string[]): Promise<boolean>;
+  /** Imports all lines, or, when one is bad, none; ledger when it resolves. */
+  importLines(id: number, lines: readonly string[]): Promise<ImportedLines>;
+  /** After the last lines: counts lists, and lets another import begin. */
+  endImport(id: number): Promise<void>;
 }
 
 /** One line of the largest size (2 MiB) with every character escaped, or many short ones. */
@@ -115,9 +118,8 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     body: ImportBody,
     replies: { 200: ImportBegun },
     handle: async ({ catalogue }, { operator, body }) => {
-      access.beginImport();
       const entry = { operator, operation: 'stores import', target: '', details: body };
-      return replyOk({ import_id: await catalogue.operator.audit.begin(entry) });
+      return replyOk({ import_id: await access.beginImport(() => catalogue.operator.audit.begin(entry)) });
     },
   }),
   defineOperation('stores import-codes', 'POST /stores/import/codes', {
@@ -126,7 +128,7 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     bodyLimits: codesLimits,
     body: ImportCodesBody,
     handle: async (_app, { body }) => {
-      if (access.keepCodes(body.codes)) return replyMessage('The codes are kept.');
+      if (await access.keepCodes(body.import_id, body.codes)) return replyMessage('The codes are kept.');
       throw new DomainError('overloaded', tooManyCodes, { outcome: 'not_applied' });
     },
   }),
@@ -137,7 +139,7 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     bodyLimits: importLimits,
     body: ImportLinesBody,
     replies: { 200: ImportedLines },
-    handle: async (_app, { body }) => replyOk(await access.importLines(body.lines)),
+    handle: async (_app, { body }) => replyOk(await access.importLines(body.import_id, body.lines)),
   }),
   defineOperation('stores end-import', 'POST /stores/import/end', {
     summary: 'Ends an import: counts lists, expires caches, and records how it ended.',
@@ -147,7 +149,7 @@ const buildImports = (access: StoreAccess): readonly AdminOperation[] => [
     handle: async ({ catalogue }, { body }) => {
       const end = () => catalogue.operator.audit.end(body.import_id, body.outcome);
       await access
-        .endImport()
+        .endImport(body.import_id)
         .then(end)
         .catch((failure: unknown) => {
           throw toUnknown(failure);

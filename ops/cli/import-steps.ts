@@ -1,6 +1,7 @@
 /**
  * An import through a running node.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { importCodesMax, importLinesMax } from '../../http/operator/stores.ts';
 import { addCounts, createReport, type ImportReport, ImportStopped } from '../../storage/import/import.ts';
 import { kindNames } from '../../storage/import/kinds.ts';
@@ -17,21 +18,37 @@ import type { ImportSource } from './import-source.ts';
 import type { Progress } from './progress.ts';
 import type { RunningNode } from './running-node.ts';
 
-/** One request takes the node a few milliseconds. */
-const requestLimits = { linesMax: importLinesMax, charactersMax: 1_000_000 };
+/**
+ * A request's transaction has the only connection of the embedded SQL, and others wait until it ends: so each
+ * has so many characters that it takes about this long. What a line costs depends on what is in the store.
+ */
+const requestMs = 50;
+/** In it ends what others have begun: often several statements, each after the answer to the last. */
+const pauseMs = 10;
+const characters = { first: 20_000, min: 5_000, max: 1_000_000 };
+
+/** How many characters the next request may have, after one that had so many and took so long. */
+export const chooseCharacters = (sent: number, milliseconds: number): number => {
+  const wanted = sent * Math.min(2, requestMs / Math.max(1, milliseconds));
+  return Math.round(Math.min(characters.max, Math.max(characters.min, wanted)));
+};
 
 interface NodeImport {
   readonly node: RunningNode;
+  readonly id: number;
+  readonly limits: { readonly linesMax: number; charactersMax: number };
   readonly report: ImportReport;
   /** `null`: the import stops at the first bad line. */
   readonly rejects: Rejects | null;
 }
 
+const countCharacters = (lines: readonly SourceLine[]): number =>
+  lines.reduce((sum, { text }) => sum + text.length, 0);
 const toBadLine = ({ number, text, fault }: SourceLine): BadLine => ({ line: number, text, reason: fault });
 
 /** Sends the good lines, and those again without the ones that the node finds bad. */
 const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise<void> => {
-  const { node, report, rejects } = run;
+  const { node, id, limits, report, rejects } = run;
   const reject = (badLines: readonly BadLine[]): void => {
     if (badLines.length === 0) return;
     if (rejects === null) throw new ImportStopped(badLines, report.linesDone);
@@ -43,7 +60,11 @@ const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise
   let open = chunk.filter(({ fault }) => fault === '');
   while (open.length > 0) {
     const sent = open;
-    const { added, skipped, toMend, bad } = await node.importLines(sent.map(({ text }) => text));
+    const reply = await node.importLines(
+      id,
+      sent.map(({ text }) => text),
+    );
+    const { added, skipped, toMend, bad } = reply;
     const reasons = new Map(bad.map(({ line, reason }) => [sent[line - 1]?.number, reason]));
     reject(
       sent.flatMap((line) => {
@@ -52,6 +73,7 @@ const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise
       }),
     );
     if (bad.length === 0) {
+      limits.charactersMax = chooseCharacters(countCharacters(sent), reply.milliseconds);
       for (const kind of kindNames) report.added[kind] += added[kind] ?? 0;
       report.skipped += skipped;
       addCounts(report.toMend, toMend);
@@ -80,12 +102,14 @@ export const importThroughNode = async (
   const id = await node.beginImport(source.title.replaceAll('/', ' ').trim().slice(-128));
   try {
     for (let at = 0; at < codes.length; at += importCodesMax)
-      await node.keepCodes(codes.slice(at, at + importCodesMax));
-    for await (const chunk of packLines(readFileLines(source.path, 0), requestLimits)) {
+      await node.keepCodes(id, codes.slice(at, at + importCodesMax));
+    const limits = { linesMax: importLinesMax, charactersMax: characters.first };
+    for await (const chunk of packLines(readFileLines(source.path, 0), limits)) {
       report.interrupted = signal.aborted;
       if (report.interrupted) break;
-      await sendChunk({ node, report, rejects }, chunk);
+      await sendChunk({ node, id, limits, report, rejects }, chunk);
       progress.update(report.linesDone, lines);
+      await pause(pauseMs);
     }
   } catch (error) {
     const outcome = error instanceof ImportStopped ? 'stopped' : 'failed';

@@ -66,11 +66,11 @@ const findRunningNode = async (config: Config, stop: AbortSignal) => {
       return begun.import_id;
     },
     /** Keeps vanity codes for the lines that ask for them. */
-    keepCodes: async (codes: readonly string[]) =>
-      void (await call('POST', '/stores/import/codes', { codes })),
+    keepCodes: async (import_id: number, codes: readonly string[]) =>
+      void (await call('POST', '/stores/import/codes', { import_id, codes })),
     /** Imports all lines, or none when one is bad. */
-    importLines: async (lines: readonly string[]) =>
-      (await call('POST', '/stores/import/lines', { lines })) as ImportedLines,
+    importLines: async (import_id: number, lines: readonly string[]) =>
+      (await call('POST', '/stores/import/lines', { import_id, lines })) as ImportedLines,
     /** Completes that record. */
     endImport: async (import_id: number, outcome: ImportOutcome) =>
       void (await call('POST', '/stores/import/end', { import_id, outcome })),

@@ -35,6 +35,10 @@ export interface ImportOptions {
   readonly batchLines?: number;
   /** Folded codes that no listing gets without asking for them. Default: those that the lines ask for. */
   readonly requestedCodes?: ReadonlySet<string>;
+  /** Of an import in several calls. Default: its own. */
+  readonly partitions?: Partitions;
+  /** Called with the time that each transaction held its connection. */
+  readonly onTransaction?: (milliseconds: number) => void;
   /** `linesTotal` is 0 when the number of lines is unknown. */
   readonly onProgress?: (linesDone: number, linesTotal: number) => void;
   /** Stops after the current batch; a later run continues from there. */
@@ -126,7 +130,7 @@ export const importLines = async (
     digest: null,
     rejects: null,
     linesTotal: 0,
-    partitions: createPartitions(sql),
+    partitions: options.partitions ?? createPartitions(sql),
   };
   const report = await runImport(makeRun(parts, { requestedCodes, linesDone: 0 }), [numbered]);
   await settleDown(sql, report);
@@ -225,7 +229,9 @@ const runBatch = async (run: Run, batch: LineBatch): Promise<void> => {
   const { sql, report, options } = run;
   try {
     await run.partitions?.prepare(voteTimes(batch));
+    let beganMs = 0;
     const done = await sql.begin(async (transaction) => {
+      beganMs = performance.now();
       await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
       const written = await writeBatch(transaction, batch.records, run.context);
       const badLines = [...batch.badLines, ...written.faults.map((fault) => withText(batch, fault))];
@@ -235,6 +241,7 @@ const runBatch = async (run: Run, batch: LineBatch): Promise<void> => {
       if (run.digest !== null) await moveProgress(transaction, run, batch.lastLine);
       return { written, rejected: badLines.length };
     });
+    options.onTransaction?.(performance.now() - beganMs);
     for (const kind of kindNames) report.added[kind] += done.written.added[kind];
     report.skipped += done.written.skipped;
     addCounts(report.toMend, done.written.toMend);

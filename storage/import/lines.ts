@@ -122,16 +122,20 @@ const readLine = (number: number, pieces: readonly Buffer[], bytes: number): Sou
   }
 };
 
-/** Groups lines again, up to these limits. A single longer line is a group of its own. */
+/**
+ * Groups lines again, up to these limits, which may change from group to group. A single longer line is a
+ * group of its own.
+ */
 export async function* packLines(
   groups: LineGroups,
-  { linesMax, charactersMax }: { readonly linesMax: number; readonly charactersMax: number },
+  limits: { readonly linesMax: number; readonly charactersMax: number },
 ): AsyncGenerator<SourceLine[]> {
   let lines: SourceLine[] = [];
   let characters = 0;
   for await (const group of groups) {
     for (const line of group) {
-      const isFull = lines.length === linesMax || characters + line.text.length > charactersMax;
+      const isLong = characters + line.text.length > limits.charactersMax;
+      const isFull = isLong || lines.length >= limits.linesMax;
       if (isFull && lines.length > 0) {
         yield lines;
         lines = [];

@@ -146,7 +146,7 @@ const lookUp = async (sql: Transaction, records: readonly NumberedRecord[], now:
   }
   const known = createKnown();
   const find = <Row extends object>(statement: string, wanted: ReadonlySet<string>) =>
-    sql.unsafe<Row[]>(statement, [formatTexts([...wanted])], { prepare: true });
+    sql.unsafe<Row[]>(statement, [formatTexts([...wanted])]);
   await Promise.all([
     ...[...ids].map(async ([name, wanted]) => {
       const statement = selectByIds(recordKinds[name as KindName]);

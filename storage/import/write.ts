@@ -177,12 +177,13 @@ const createTable = (name: string, columns: readonly Column[], buildInsert = ins
 
 /**
  * Votes that SQL has are skipped. Numbers are taken for exactly those that are inserted, so none is left out;
- * votes of former listings get none. The caller has locked the listings.
+ * votes of former listings get none. The caller has locked the listings. With `offset 0` each is looked up in
+ * the index of its month; without, a join may read all votes there are for each batch.
  */
 const insertNumbered = ({ names, select }: Rows): string => `
   with sent as (${select}), fresh as (
     select distinct on (itag, created_at) * from sent where not exists (
-      select from votes where votes.itag = sent.itag and votes.created_at = sent.created_at)
+      select from votes where votes.itag = sent.itag and votes.created_at = sent.created_at offset 0)
   ), counted as (
     update totals set votes_logged = votes_logged + added
     from (select incarnation, count(*) as added from fresh group by incarnation) as sums

@@ -1,7 +1,7 @@
 /**
  * The operator's command line as a process of its own.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Ended, watchChild } from './child.ts';
 import { quiet } from './node-process.ts';
@@ -13,16 +13,19 @@ export interface OpsOptions {
   readonly input?: string;
   readonly cwd?: string;
   readonly settings?: Readonly<Record<string, string>>;
+  /** Gets the process, to signal it. */
+  readonly onStart?: (child: ChildProcess) => void;
 }
 
 /** Runs one command on a data folder. */
 export const runOps = (
   dataDir: string,
   args: readonly string[],
-  { input = '', cwd, settings }: OpsOptions = {},
+  { input = '', cwd, settings, onStart }: OpsOptions = {},
 ): Promise<Ended> => {
   const env = { ...process.env, ...quiet, DATA_DIR: dataDir, ...settings };
   const child = spawn(process.execPath, [...process.execArgv, program, ...args], { cwd, env });
+  onStart?.(child);
   child.stdin.end(input);
   return watchChild(child).ended;
 };
