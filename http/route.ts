@@ -48,6 +48,8 @@ export interface Route<
   readonly bodyLimits?: BodyLimits;
   /** Parses its body, where that may be more than JSON. */
   readonly readBody?: (text: string) => unknown;
+  /** The word `Bearer` may stand before the token. */
+  readonly bearer?: boolean;
   /** Its handler honours `Idempotency-Key`. */
   readonly keyed?: boolean;
   /** A success may have `X-Listing-Hints`. */

@@ -20,6 +20,7 @@ import { type AnyRoute, definePublicRoute, defineRoute, defineRoutes } from '../
 import { recordShards } from './bot-shards.ts';
 import { recordStats, statsBodyLimits } from './bots/stats.ts';
 import { readOldBody } from './compat-body.ts';
+import { projectRoutes, projectsPath, showProblem } from './compat-projects.ts';
 import { BotIdParams, UserId } from './shared/common.ts';
 import { toUser } from './shared/convert.ts';
 import { readFlushedHead } from './vote-log.ts';
@@ -205,9 +206,10 @@ const headers = { 'Content-Type': 'application/json; charset=utf-8' };
 /** Errors keep status, message and wait; `error` and `retry-after` are the names that the libraries know. */
 const showOldError = (
   _: App,
-  { requestId: request_id }: { readonly requestId: string },
+  { requestId: request_id, url = '' }: { readonly requestId: string; readonly url?: string },
   error: DomainError,
 ): Reply => {
+  if (url.startsWith(projectsPath)) return showProblem(error, request_id);
   const { code, message, context, retryAfterSeconds: wait } = error;
   return {
     status: errorStatuses[code],
@@ -298,7 +300,7 @@ const oldRoutes = defineRoutes('Old clients', [
 ]);
 
 /** The routes with replies and errors as the libraries expect them. */
-export const compatRoutes: readonly AnyRoute[] = oldRoutes.map((route) => ({
+export const compatRoutes: readonly AnyRoute[] = [...oldRoutes, ...projectRoutes].map((route) => ({
   ...route,
   handle: async (app, request) => ({ headers, ...(await route.handle(app, request)) }),
   replaceError: showOldError,

@@ -59,11 +59,14 @@ const takeToken = (presented: PresentedToken, value: string, headerKind: TokenKi
   takeClaimedKind(presented, wordKind);
 };
 
-/** Returns the one token of a request. Throws a 401. */
-export const parseTokenHeaders = (headers: RequestHeaders): PresentedToken => {
+const bearerWord = /^ *bearer +/i;
+
+/** Returns the one token of a request, behind the word `Bearer` where that is allowed. Throws a 401. */
+export const parseTokenHeaders = (headers: RequestHeaders, bearer = false): PresentedToken => {
   const token: PresentedToken = { token: '', claimedKind: null };
   if (headers.authRepeated) throw createTokensDisagreeError();
-  if (headers.authorization !== '') takeToken(token, headers.authorization, null);
+  const authorization = bearer ? headers.authorization.replace(bearerWord, '') : headers.authorization;
+  if (authorization !== '') takeToken(token, authorization, null);
   if (headers.userAuth !== '') takeToken(token, headers.userAuth, 'user');
   if (headers.botAuth !== '') takeToken(token, headers.botAuth, 'bot');
   if (headers.serverAuth !== '') takeToken(token, headers.serverAuth, 'server');
@@ -103,8 +106,9 @@ const acceptSession = (record: SessionOfToken | null, token: PresentedToken): Se
 export const authenticate = (
   sessions: Pick<SessionCache, 'find'>,
   headers: RequestHeaders,
+  bearer = false,
 ): SessionOfToken | Promise<SessionOfToken> => {
-  const token = parseTokenHeaders(headers);
+  const token = parseTokenHeaders(headers, bearer);
   if (token.token === '') {
     throw new DomainError(
       'token_missing',

@@ -16,11 +16,11 @@ export const parseLogCursor = (text: string): { readonly epoch: string; readonly
 };
 
 /** Returns the cursor's number if it belongs to this log. Throws `validation_failed` or `log_restarted`. */
-export const checkCursor = (text: string, head: LogHead): number => {
+export const checkCursor = (text: string, head: LogHead, parameter = 'after'): number => {
   const cursor = parseLogCursor(text);
   if (cursor === null) {
     throw createValidationError('query', {
-      '/after': 'must be a cursor: the `next`, `head` or `oldest` of an earlier reply of this path',
+      [`/${parameter}`]: 'must be a cursor of an earlier reply of this path',
     });
   }
   if (cursor.epoch === head.epoch && cursor.number <= head.number) return cursor.number;

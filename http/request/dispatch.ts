@@ -244,7 +244,7 @@ const identify = (call: Call): void => {
     awaitBody(call);
     return;
   }
-  const session = authenticate(context.sessions, exchange.headers);
+  const session = authenticate(context.sessions, exchange.headers, route.bearer);
   if (session instanceof Promise) waitFor(call, session, admitSession);
   else admitSession(call, session);
 };

@@ -64,6 +64,23 @@ const readEachLog = (
     ) as rows
     order by wanted.incarnation, rows.number`;
 
+/** Votes are numbered almost in the order of their times: the nodes' clocks differ little. */
+const nearMax = 1_000;
+
+/** Finds the number before the first vote since a time; that of the newest vote if there is none. */
+const findNumberBefore = async (sql: Queryable, ref: EntityRef, since: Date): Promise<number> => {
+  const [row] = await sql<{ number: number }[]>`
+    select coalesce(
+      (select min(log_number) - 1 from (
+        select log_number from votes
+        where target_type = ${ref.kind} and target_id = ${ref.id} and created_at >= ${since}
+          and incarnation = ${ref.incarnation}
+        order by created_at limit ${nearMax}
+      ) as near),
+      (select votes_logged from totals where incarnation = ${ref.incarnation}), 0) as number`;
+  return row?.number ?? 0;
+};
+
 /** One page of one log. */
 export interface LogPage {
   readonly ref: EntityRef;
@@ -119,5 +136,9 @@ export const createVoteLog = (sql: Sql) => ({
     },
     keysMax: logsPerLookUp,
   }),
-  ...bindStorage('voteLog', sql, { heads: readLogHeads, each: readEachLog }),
+  ...bindStorage('voteLog', sql, {
+    heads: readLogHeads,
+    each: readEachLog,
+    findBefore: findNumberBefore,
+  }),
 });
