@@ -276,12 +276,12 @@ class VoteCommand implements Command<VoteOutcome>, PendingVote {
   }
 
   makeItem(target: EntityRef): VoteItem {
-    const { user, upvote, origin } = this.request;
+    const { user, upvote, origin, source } = this.request;
     this.atMs = this.core.clock.nowMs();
     const itags: string[] = [];
     const { windows } = this.core.rules;
     for (let left = computeVotesMax(this.atMs, windows); left > 0; left--) itags.push(this.core.newId());
-    return { kind: 'vote', target, user, upvote, atMs: this.atMs, itags, origin };
+    return { kind: 'vote', target, user, upvote, atMs: this.atMs, itags, origin, source };
   }
 
   onLeft(actor: Actor): void {

@@ -51,6 +51,8 @@ export interface VoteRequest extends Target {
   readonly upvote: boolean;
   /** Of `createOriginEncoder`; absent if origins of votes are not kept. */
   readonly origin?: string | undefined;
+  /** The `ref` of the link that led to it; absent for none. */
+  readonly source?: string | undefined;
 }
 export type VoteOutcome =
   | { readonly kind: 'voted'; readonly count: number }

@@ -64,7 +64,7 @@ export interface DirtyEntity {
   readonly generation: number;
   readonly state: HotState;
 }
-export interface OutboxVote extends Pick<VoteItem, 'user' | 'upvote' | 'atMs' | 'origin'> {
+export interface OutboxVote extends Pick<VoteItem, 'user' | 'upvote' | 'atMs' | 'origin' | 'source'> {
   /** The itag: also the outbox key. */
   readonly itag: string;
   readonly ref: EntityRef;

@@ -71,7 +71,8 @@ export const createRetransmitBuffer = (parts: RetransmitBufferParts) => {
 
 /** Estimates an item's memory roughly, in bytes. */
 export const estimateBytes = (item: Item): number => {
-  if (item.kind === 'vote') return 400 + 2 * item.user.length + (item.origin?.length ?? 0);
+  if (item.kind === 'vote')
+    return 400 + 2 * item.user.length + (item.origin?.length ?? 0) + (item.source?.length ?? 0);
   if (item.kind === 'stats') return 300 + (item.shardList?.length ?? 0);
   if (item.kind === 'parts') return 300 + 100 * item.parts.length;
   if (item.kind === 'adjust') return 400 + 100 * (item.release.length + item.pinned.length);

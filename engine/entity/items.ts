@@ -124,6 +124,8 @@ export interface VoteItem extends CastVote {
   readonly itags: readonly string[];
   /** Where it came from (rules/vote-origin.ts): at most 64 digits; absent if that is not kept. */
   readonly origin?: string | undefined;
+  /** The `ref` of the link that led to it (rules/vote-origin.ts); absent for none. */
+  readonly source?: string | undefined;
 }
 /** A decision of the ledger about past votes. Applied only if `sequence` is the state's `adjustment` + 1. */
 export interface AdjustItem {

@@ -8,6 +8,9 @@
 import { createVisitorHasher, deriveSecret } from '../actors/visitors.ts';
 import { createTwoGenerationCache } from '../tools/two-generation-cache.ts';
 
+/** What a link may say about where its votes come from. */
+export const sourcePattern = '^[A-Za-z0-9._~-]{1,64}$';
+
 /** Who sent a vote. */
 export interface VoteClient {
   /** The counted address, as for visitors: `203.0.113.9`, or `2001:db8::/64`. */

@@ -51,6 +51,7 @@ export const LoggedVote = buildObject({
   author: buildText('728871946456137770', 'Id of the user who voted.'),
   upvote: buildFlag('`true` for an upvote, `false` for a downvote.', true),
   created_at: describe(Timestamp, 'When the user voted.'),
+  ref: buildText('newsletter-7', 'What the link that led to the vote said as `ref`; empty for nothing.'),
   void: Type.Boolean({ description: 'Whether the vote has been voided since.' }),
   void_reason: describe(Text, '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void.'),
 });

@@ -7,6 +7,7 @@
 import { type Static, Type } from 'typebox';
 import type { Target } from '../../engine/ids.ts';
 import { computeOffset, perPage } from '../../engine/rules/pages.ts';
+import type { CountedVotes, CountQuery } from '../../storage/catalogue/votes/vote-counts.ts';
 import type { VoterSummary } from '../../storage/catalogue/votes/voters.ts';
 import type { App } from '../app.ts';
 import { createUnavailableError } from '../response/errors.ts';
@@ -77,29 +78,57 @@ export const TopVotersReply = buildObject({
 });
 type TopVotersReply = Static<typeof TopVotersReply>;
 
+const dayMs = 86_400_000;
+const dayLength = 'yyyy-mm-dd'.length;
+const refDaysDefault = 30;
+
+export const RefsQuery = Type.Object({
+  days: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 90, description: 'Days up to today (UTC); 30 if absent.' }),
+  ),
+});
+const RefCount = buildObject({
+  day: buildText('2026-03-01', 'The day, in UTC.'),
+  ref: buildText('newsletter-7', 'As the links said; empty for votes without one.'),
+  votes: buildCount(17, 'Votes that count, up and down.'),
+});
+export const RefsReply = buildObject({
+  since: buildText('2026-02-01', 'The first day.'),
+  results: describe(Type.Array(RefCount), 'Most votes first.'),
+  rest: buildCount(0, 'Votes of these days that are in no result.'),
+});
+type RefsReply = Static<typeof RefsReply>;
+
+/** Throws `overloaded`. */
+const readCounts = async (app: App, query: CountQuery): Promise<CountedVotes> => {
+  const counts = await app.catalogue.voters.counts(query, app.clock.nowMs());
+  if (counts !== null) return counts;
+  throw createUnavailableError('overloaded', "Too many listings' votes are being counted. Try again.", 5);
+};
+
 /** `GET …/votes/top`. Throws `overloaded`. */
 const showTopVoters = async (app: App, target: Target, query: TopVotersQuery): Promise<Reply> => {
   const page = parsePage(query);
   const nowMs = app.clock.nowMs();
   const ref = await readFlushedRef(app, target.kind, target.id);
-  const top = await app.catalogue.voters.top(ref, query.period ?? 'month', nowMs);
-  if (top === null)
-    throw createUnavailableError('overloaded', 'Too many orders of voters are being made.', 5);
+  const month = new Date(nowMs).toISOString().slice(0, 'yyyy-mm'.length);
+  const since = query.period === 'all' ? '-infinity' : `${month}-01T00:00:00Z`;
+  const top = await readCounts(app, { ref, by: 'author', since });
   const offset = computeOffset(page, perPage.boards);
-  const places = top.places.slice(offset, offset + perPage.boards);
-  const users = places.map(({ author }) => author);
+  const places = top.counts.slice(offset, offset + perPage.boards);
+  const users = places.map(({ name }) => name);
   const [summaries, people] = await Promise.all([
     app.catalogue.voters.summariesOn({ users, ref }, new Date(nowMs)),
     app.catalogue.findPeople(users),
   ]);
-  const results = places.map(({ author, votes }, index) => ({
+  const results = places.map(({ name: author, votes }, index) => ({
     position: offset + index + 1,
     user: toUser(people.get(author) ?? null, { id: author, bot: false }),
     votes,
     ...pickSummary(summaries[index] as VoterSummary),
   }));
   const updated_at = new Date(top.madeAtMs).toISOString();
-  return replyOk<TopVotersReply>({ count: top.places.length, per_page: perPage.boards, updated_at, results });
+  return replyOk<TopVotersReply>({ count: top.counts.length, per_page: perPage.boards, updated_at, results });
 };
 
 const pickSummary = ({ times, streak, longest }: VoterSummary) => ({ times, streak, longest });
@@ -116,6 +145,27 @@ export const closableVoterRoutes: readonly AnyRoute[] = defineRoutes('Beyond the
     query: TopVotersQuery,
     replies: { 200: TopVotersReply },
     handle: (app, { params, query }) => showTopVoters(app, toTarget(params), query),
+  }),
+  definePublicRoute('listRefs', 'GET /{target_type}/{target_id}/votes/refs', {
+    summary: 'Count votes by where they came from',
+    description:
+      'The votes of each day (UTC) by the `ref` of the link that led to them: the 1,000 largest counts. ' +
+      'They are at most a minute old, ten where more than 200,000 votes count.',
+    limit: 'vote_log',
+    params: TargetVotesParams,
+    query: RefsQuery,
+    replies: { 200: RefsReply },
+    handle: async (app, { params, query: { days = refDaysDefault } }) => {
+      const target = toTarget(params);
+      const since = new Date(app.clock.nowMs() - (days - 1) * dayMs).toISOString().slice(0, dayLength);
+      const ref = await readFlushedRef(app, target.kind, target.id);
+      const { counts, votes } = await readCounts(app, { ref, by: 'ref', since: `${since}T00:00:00Z` });
+      const results = counts.map(({ name, votes }) => {
+        return { day: name.slice(0, dayLength), ref: name.slice(dayLength + 1), votes };
+      });
+      const shown = counts.reduce((sum, count) => sum + count.votes, 0);
+      return replyOk<RefsReply>({ since, results, rest: votes - shown });
+    },
   }),
 ]);
 

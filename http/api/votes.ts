@@ -12,6 +12,7 @@ import { DomainError } from '../../engine/errors.ts';
 import { type EntityKind, type EntityRef, entityKinds, type Target } from '../../engine/ids.ts';
 import { creditKinds } from '../../engine/rules/credits.ts';
 import { perPage } from '../../engine/rules/pages.ts';
+import { sourcePattern } from '../../engine/rules/vote-origin.ts';
 import { toWaitParts } from '../../engine/rules/waits.ts';
 import type { VoteRow } from '../../storage/catalogue/votes/votes.ts';
 import type { App } from '../app.ts';
@@ -43,6 +44,13 @@ export const VoteQuery = Type.Object({
     description: '`true` votes up, `false` down.',
     examples: ['true'],
   }),
+  ref: Type.Optional(
+    Type.String({
+      pattern: sourcePattern,
+      description: 'Where the vote comes from, such as a campaign: the vote log and webhooks have it.',
+      examples: ['newsletter-7'],
+    }),
+  ),
 });
 
 export const Vote = describeObject('A vote of a user on an entity.', {
@@ -132,7 +140,13 @@ export const voteRoutes = defineRoutes('Votes', [
       // The address is lost when the client leaves.
       const { clientAddress: address, traceparent } = request;
       const origin = app.encodeOrigin?.({ address, agent, firstSeenMs }, app.clock.nowMs());
-      const vote = { ...toUserTarget(request.params), upvote: request.query.upvote === 'true', origin };
+      const { ref: source } = request.query;
+      const vote = {
+        ...toUserTarget(request.params),
+        upvote: request.query.upvote === 'true',
+        origin,
+        source,
+      };
       const proof = app.voteProof === null ? null : { token, address };
       return castVote(app, vote, { voteBanned, traceparent, proof });
     },

@@ -82,7 +82,7 @@ const buildEvent = async (
   { client, target }: Forward,
   { votes, cursor }: { readonly votes: readonly VoteLogResult[]; readonly cursor: string },
 ): Promise<object> => {
-  const [{ author, created_at, itag, number, upvote }] = votes as [VoteLogResult];
+  const [{ author, created_at, itag, number, upvote, ref }] = votes as [VoteLogResult];
   const path = `/${target.type}s/${target.id}`;
   const listing = await client.request<Listing>('GET', path);
   const status = await client.request<{ vote_info: { vote_time: number } }>(
@@ -97,6 +97,7 @@ const buildEvent = async (
     vote_ids: votes.map((vote) => vote.itag),
     weight: votes.length,
     upvote,
+    ref,
     user: { id: author, username: author, display_name: author, avatar: '' },
     target: { ...target, name: listing.name ?? listing.user?.display_name ?? target.id },
     votes: listing.votes,

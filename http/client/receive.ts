@@ -34,6 +34,8 @@ export type VoteCreated = ListingEvent<
     /** How many votes the request counted for. */
     readonly weight: number;
     readonly upvote: boolean;
+    /** What the link that led to the vote said as `ref`; `''` for nothing. */
+    readonly ref: string;
     readonly user: WebhookUser;
     /** The listing's total once this vote was written. */
     readonly votes: number;

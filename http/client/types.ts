@@ -127,6 +127,8 @@ export interface VoteLogResult {
   readonly upvote: boolean;
   /** When the user voted. */
   readonly created_at: string;
+  /** What the link that led to the vote said as `ref`; empty for nothing. */
+  readonly ref: string;
   /** Whether the vote has been voided since. */
   readonly void: boolean;
   /** `monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void. */
@@ -685,6 +687,22 @@ export interface ListTopVotersReplyResult {
   readonly streak: number;
   /** The most days in a row so far. */
   readonly longest: number;
+}
+export interface ListRefsReply {
+  /** The first day. */
+  readonly since: string;
+  /** Most votes first. */
+  readonly results: readonly ListRefsReplyResult[];
+  /** Votes of these days that are in no result. */
+  readonly rest: number;
+}
+export interface ListRefsReplyResult {
+  /** The day, in UTC. */
+  readonly day: string;
+  /** As the links said; empty for votes without one. */
+  readonly ref: string;
+  /** Votes that count, up and down. */
+  readonly votes: number;
 }
 export interface ListWebhooksReply {
   /** The webhooks of the entity; up to 5. */
@@ -1324,6 +1342,7 @@ export interface Replies {
   readonly 'GET /users/{uid}/{target_type}/{target_id}/votes/summary': GetVoterSummaryReply;
   readonly 'GET /users/{uid}/votes/summary': ListVoterSummariesReply;
   readonly 'GET /{target_type}/{target_id}/votes/top': ListTopVotersReply;
+  readonly 'GET /{target_type}/{target_id}/votes/refs': ListRefsReply;
   readonly 'GET /{target_type}/{target_id}/webhooks': ListWebhooksReply;
   readonly 'POST /{target_type}/{target_id}/webhooks': CreateWebhookReply;
   readonly 'PATCH /{target_type}/{target_id}/webhooks/{webhook_id}': null;

@@ -75,5 +75,6 @@ export const buildVoteFrame = (target: string, cursor: string, row: LogRow): Fra
     author: row.author,
     upvote: row.upvote,
     created_at: toTimestamp(row.created_at),
+    ref: row.ref,
     void: row.void,
   });

@@ -97,6 +97,7 @@ export const FeedEvent = Type.Union(
         cursor: cursor('Position of this vote for `after`.'),
         itag: Uuid,
         author: Type.String({ description: 'Id of the user who voted.' }),
+        ref: Type.String({ description: 'What the link that led to the vote said; empty for nothing.' }),
         upvote: Type.Boolean({ description: 'False for a downvote.' }),
         created_at: Timestamp,
         void: Type.Boolean({ description: 'Whether it was void when this was sent.' }),

@@ -13,6 +13,7 @@ import {
 } from '../../engine/entity/fields.ts';
 import { entityKinds } from '../../engine/ids.ts';
 import { tokenKinds } from '../../engine/rules/token.ts';
+import { sourcePattern } from '../../engine/rules/vote-origin.ts';
 import { listedTypes } from '../catalogue/shared/index-rows.ts';
 import {
   type AnyRecord,
@@ -307,6 +308,7 @@ const vote = defineKind('vote', {
     voided_at: makeOptional(time),
     credit_redeem: makeOptional(uuid),
     rejected: makeOptional(flag, isRejecting),
+    ref: makeOptional(createPattern(new RegExp(sourcePattern), 'must be 1 to 64 of A-Z a-z 0-9 . _ ~ -')),
     former: makeOptional({ ...flag, table: null }),
     itag: makeOptional(uuid, voteItag),
   },

@@ -125,8 +125,9 @@ const readSent = (sql: Transaction, votes: readonly OutboxVote[]) => {
         (select ${formatTexts(votes.map(({ user }) => user))}::text[]),
         (select ${formatBooleans(votes.map(({ upvote }) => upvote))}::boolean[]),
         (select ${formatNumbers(votes.map(({ voteNumber }) => voteNumber))}::smallint[])
+        ${hasSources(votes) ? buildSourceColumn(sql, votes) : sql``}
         ${hasOrigins(votes) ? buildOriginColumns(sql, votes) : sql``}
-      ) as sent (itag, at_ms, incarnation, author, upvote, vote_num
+      ) as sent (itag, at_ms, incarnation, author, upvote, vote_num ${hasSources(votes) ? sql`, ref` : sql``}
         ${hasOrigins(votes) ? sql`, address_hash, network_hash, agent_hash, account_age` : sql``})
     )`;
 };
@@ -146,12 +147,12 @@ const numberFresh = (sql: Transaction, skipsExisting: boolean) => sql`
     )`;
 
 /** Builds the insertion, in the order of the itags, so that all flushes lock rows in one order. */
-const writeFresh = (sql: Transaction) => sql`
+const writeFresh = (sql: Transaction, hasRef: boolean) => sql`
     written as (
       insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
-        log_number)
+        log_number ${hasRef ? sql`, ref` : sql``})
       select itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
-        before + position
+        before + position ${hasRef ? sql`, nullif(ref, '')` : sql``}
       from fresh left join counted using (incarnation)
       order by itag
       returning incarnation, created_at, author, upvote, log_number
@@ -180,7 +181,7 @@ const insertFresh = async (
 ): Promise<InsertedVotes> => {
   const [row] = await transaction<InsertedVotes[]>`
     with ${readSent(transaction, votes)}, ${numberFresh(transaction, skipsExisting)},
-      ${writeFresh(transaction)}, ${findLate(transaction)}
+      ${writeFresh(transaction, hasSources(votes))}, ${findLate(transaction)}
     ${hasOrigins(votes) ? writeOrigins(transaction) : transaction``}
     ${rules === null ? transaction`` : buildDeliveries(transaction, rules)}
     select (select count(log_number) from written) as logged,
@@ -209,6 +210,12 @@ export const adjustLateVotes = async (transaction: Transaction, late: readonly L
   });
   await writeAdjustments(transaction, changes);
 };
+
+const hasSources = (votes: readonly OutboxVote[]): boolean =>
+  votes.some(({ source }) => source !== undefined);
+
+const buildSourceColumn = (sql: Transaction, votes: readonly OutboxVote[]) => sql`,
+  (select ${formatTexts(votes.map(({ source = '' }) => source))}::text[])`;
 
 const noOrigin = { addressHash: 'NULL', networkHash: 'NULL', agentHash: 'NULL', accountAge: 'NULL' };
 

@@ -15,8 +15,8 @@ export const locks = {
   partitions: 722_501_004,
   /** Of the node that builds the missing index of the search. */
   searchIndex: 722_501_005,
-  /** Of the two orders of voters that a fleet makes at a time: this one and the next. */
-  topVoters: 722_501_006,
+  /** Of the two counts of a listing's votes that a fleet makes at a time: this one and the next. */
+  voteCounts: 722_501_006,
   /** Of the one process that uses the database without Redis. */
   session: 722_501_032,
 } as const;

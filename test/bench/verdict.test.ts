@@ -127,7 +127,7 @@ test('a user may vote once more after a reset, and only once', () => {
 test('an event covers the votes that it names, whatever their numbers', () => {
   const toEntry = (itag: string, index: number) => {
     const fields = { author: 'u', upvote: true, created_at: new Date(0).toISOString() };
-    return { ...fields, number: 2 * index + 1, itag, void: false, void_reason: '' };
+    return { ...fields, number: 2 * index + 1, itag, ref: '', void: false, void_reason: '' };
   };
   const judge = (delivered: readonly string[]) => {
     const entries = ['a', 'b'].map(toEntry);

@@ -216,7 +216,7 @@ test('what shows votes with VOTE_LOG=owner: the tokens of its owners read it, an
   try {
     strangers = await addPeople(world.sql, newPeople());
     const changed = closed.filter((route) => !routes.includes(route));
-    assert.equal(pluck(changed, 'name'), ['readVoteLog', 'listTopVoters']);
+    assert.equal(pluck(changed, 'name'), ['readVoteLog', 'listTopVoters', 'listRefs']);
     for (const route of changed) await tryAll(route, { kinds, needs: 'view_webhook_logs' });
   } finally {
     await world.close();

@@ -110,10 +110,11 @@ const runEffect = (shard: ModelShard, target: EntityRef, effect: Effect): void =
     if (known) known.flag = flag;
     else shard.votes.push({ listing, user, atMs, flag });
   } else if (effect.kind === 'outbox') {
-    const { user, upvote, atMs, itags, origin } = effect.vote;
+    const { user, upvote, atMs, itags, origin, source } = effect.vote;
     for (const [voteNumber, itag] of itags.slice(0, effect.count).entries()) {
       const vote = { itag, ref: target, user, upvote, atMs, voteNumber };
-      shard.outbox.set(itag, origin === undefined ? vote : { ...vote, origin });
+      const from = { ...(origin !== undefined && { origin }), ...(source !== undefined && { source }) };
+      shard.outbox.set(itag, { ...vote, ...from });
     }
   } else if (effect.kind === 'bury') {
     const deleted = listingOf(target.address, effect.incarnation);

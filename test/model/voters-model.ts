@@ -76,7 +76,7 @@ const createPairs = () => {
 const compareAge = (left: ModelVote, right: ModelVote): number =>
   left.atMs - right.atMs || left.voteNumber - right.voteNumber || (left.itag < right.itag ? -1 : 1);
 
-const rankVoters = (votes: readonly ModelVote[]): readonly { author: string; votes: number }[] => {
+const rankVoters = (votes: readonly ModelVote[]): readonly { name: string; votes: number }[] => {
   const voters = [...Map.groupBy(votes, ({ author }) => author)].map(([author, cast]) => {
     return { author, votes: cast.length, newestMs: Math.max(...cast.map(({ atMs }) => atMs)) };
   });
@@ -84,7 +84,7 @@ const rankVoters = (votes: readonly ModelVote[]): readonly { author: string; vot
     (left, right) =>
       right.votes - left.votes || left.newestMs - right.newestMs || (left.author < right.author ? -1 : 1),
   );
-  return voters.slice(0, 1_000).map(({ author, votes: count }) => ({ author, votes: count }));
+  return voters.slice(0, 1_000).map(({ author, votes: count }) => ({ name: author, votes: count }));
 };
 
 type Judged = Pick<ModelVote, 'listing' | 'atMs' | 'immutable'>;

@@ -36,6 +36,8 @@ class VoteCreatedData(TypedDict):
     weight: int
     """How many votes it counted for."""
     upvote: bool
+    ref: str
+    """What the link that led to the vote said as `ref`; empty for nothing."""
     user: WebhookUser
     target: WebhookTarget
     votes: int

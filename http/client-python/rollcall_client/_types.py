@@ -151,6 +151,8 @@ class VoteLogResult(TypedDict):
     """`true` for an upvote, `false` for a downvote."""
     created_at: str
     """When the user voted."""
+    ref: str
+    """What the link that led to the vote said as `ref`; empty for nothing."""
     void: bool
     """Whether the vote has been voided since."""
     void_reason: str

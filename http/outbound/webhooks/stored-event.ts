@@ -78,7 +78,7 @@ const toListingEvent = (
 
 const toVoteEvent = (
   { number, votes, subject, endpointId }: KnownDelivery,
-  { itag, itags, upvote, atMs, user }: FirstVote,
+  { itag, itags, upvote, atMs, ref, user }: FirstVote,
   windows: VoteWindows,
 ): VoteEvent => {
   const facts = { ...emptyFacts, premiumUntilMs: subject.premiumUntilMs };
@@ -95,6 +95,7 @@ const toVoteEvent = (
       vote_ids: itags,
       weight: itags.length,
       upvote,
+      ref,
       user,
       target: toTarget(subject),
       votes,

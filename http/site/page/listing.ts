@@ -108,9 +108,15 @@ const showVoter = async (account: Account): Promise<void> => {
   voter.textContent = `You voted ${count(times, 'time')}${streak > 1 ? `, ${streak} days in a row` : ''}.`;
 };
 
+/** What the link to this page said about itself, for the vote; anything of another form is left out. */
+const findRef = (): string => {
+  const ref = new URLSearchParams(location.search).get('ref') ?? '';
+  return /^[\w.~-]{1,64}$/.test(ref) ? `&ref=${ref}` : '';
+};
+
 /** Sends a vote. Resolves to the wait before the next one; `null`: the note says why there is none. */
 const sendVote = async (account: Account): Promise<Wait | null> => {
-  const reply = await fetch(`/users/${encodeURIComponent(account.id)}${path}/votes?upvote=true`, {
+  const reply = await fetch(`/users/${encodeURIComponent(account.id)}${path}/votes?upvote=true${findRef()}`, {
     method: 'PUT',
     headers: { 'User-Auth': account.token },
   });
@@ -158,7 +164,7 @@ const vote = async (): Promise<void> => {
   const account = readAccount() ?? demo.shift();
   if (account === undefined) {
     sessionStorage.setItem(voteKey, path);
-    note.textContent = await startLogin(location.pathname);
+    note.textContent = await startLogin(location.pathname + location.search);
     return;
   }
   const wait = await sendVote(account);

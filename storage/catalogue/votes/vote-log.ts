@@ -15,6 +15,8 @@ import type { VoteRow } from './votes.ts';
 export interface LogRow
   extends Pick<VoteRow, 'itag' | 'author' | 'upvote' | 'created_at' | 'void' | 'void_reason'> {
   readonly number: number;
+  /** `''` for none. */
+  readonly ref: string;
 }
 
 /** The state of a listing's log. */
@@ -58,7 +60,8 @@ const readEachLog = (
     select wanted.incarnation, rows.*
     from ${buildRows(sql, positions, { incarnation: 'bigint', after: 'bigint' })}
       as wanted (incarnation, after) cross join lateral (
-      select log_number as number, itag, author, upvote, created_at, void, void_reason
+      select log_number as number, itag, author, upvote, created_at, void, void_reason,
+        coalesce(ref, '') as ref
       from vote_log where incarnation = wanted.incarnation and log_number > wanted.after
       order by log_number limit ${limit}
     ) as rows

@@ -8,7 +8,7 @@ import type { EntityKind, EntityRef } from '../../../engine/ids.ts';
 import { computeOffset, perPage } from '../../../engine/rules/pages.ts';
 import { formatTexts, type Queryable, type Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
-import { createTopVoters } from './top-voters.ts';
+import { createVoteCounts } from './vote-counts.ts';
 
 export interface VoterSummary {
   /** Requests. */
@@ -79,5 +79,5 @@ export const createVoters = (sql: Sql) => ({
     summaries: listSummaries,
     summariesOn: summariseMany,
   }),
-  top: createTopVoters(sql).find,
+  counts: createVoteCounts(sql),
 });

@@ -55,6 +55,8 @@ export interface DeliveredVote {
   readonly itags: readonly string[];
   readonly upvote: boolean;
   readonly atMs: number;
+  /** `''` for none. */
+  readonly ref: string;
   readonly user: EventPerson;
 }
 /** The listing that a delivery is about, as it is now. */
@@ -142,6 +144,7 @@ type PageRow = LeasedEndpoint &
     readonly itags: readonly string[] | null;
     readonly upvote: boolean;
     readonly atMs: number;
+    readonly ref: string;
     readonly person: string | null;
     readonly username: string | null;
     readonly display_name: string | null;
@@ -184,7 +187,8 @@ const readPage = async (
       lineage.revisions as timeline,
       coalesce((select (extract(epoch from premium_until) * 1000)::bigint from facts
         where facts.incarnation = subject.incarnation), 0) as "premiumUntilMs",
-      vote.itags, vote.upvote, vote.at_ms as "atMs", coalesce(vote.author, due.details ->> 'user') as person,
+      vote.itags, vote.upvote, vote.at_ms as "atMs", vote.ref,
+      coalesce(vote.author, due.details ->> 'user') as person,
       users.username, users.display_name, users.avatar
     from leased cross join lineage left join due on true
     left join lateral (
@@ -194,7 +198,7 @@ const readPage = async (
     ) as subject on true
     left join lateral (
       select first.author, first.upvote, (extract(epoch from first.created_at) * 1000)::bigint as at_ms,
-        array(
+        coalesce(first.ref, '') as ref, array(
           select itag from votes
           where votes.incarnation = first.incarnation and votes.log_number >= first.log_number
             and votes.created_at = first.created_at and votes.author = first.author
@@ -225,8 +229,8 @@ const toSubject = (row: PageRow): DeliverySubject | null => {
   return kind === null ? null : { kind, id, name, epoch, premiumUntilMs };
 };
 
-const toVote = ({ itags, upvote, atMs }: PageRow, user: EventPerson | null): DeliveredVote | null =>
-  itags === null || user === null ? null : { itags, upvote, atMs, user };
+const toVote = ({ itags, upvote, atMs, ref }: PageRow, user: EventPerson | null): DeliveredVote | null =>
+  itags === null || user === null ? null : { itags, upvote, atMs, ref, user };
 
 const states = { pending: 0, delivered: 1, expired: 2 } as const;
 

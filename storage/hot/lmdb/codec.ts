@@ -205,15 +205,17 @@ export const unpackDecisions = (array: DecisionsArray): readonly Decision[] => {
   });
 };
 
-/** The origin is the last, if there is one. */
+/** Origin and source are the last, `''` or left out where there is none. */
 export type OutboxArray = readonly [
   ...[EntityAddress, Incarnation, user: string, upvote: boolean, atMs: number, voteNumber: number],
   origin?: string,
+  source?: string,
 ];
 
 export const packOutbox = (vote: Omit<OutboxVote, 'itag'>): OutboxArray => {
-  const { ref, user, upvote, atMs, voteNumber, origin } = vote;
+  const { ref, user, upvote, atMs, voteNumber, origin, source } = vote;
   const array = [ref.address, ref.incarnation, user, upvote, atMs, voteNumber] as const;
+  if (source !== undefined) return [...array, origin ?? '', source];
   return origin === undefined ? array : [...array, origin];
 };
 
@@ -221,9 +223,9 @@ export const unpackOutbox = (
   { itag, shard }: { readonly itag: string; readonly shard: Shard },
   array: OutboxArray,
 ): OutboxVote => {
-  const [address, incarnation, user, upvote, atMs, voteNumber, origin] = array;
+  const [address, incarnation, user, upvote, atMs, voteNumber, origin, source] = array;
   const vote = { itag, ref: parseEntityRef(address, incarnation, shard), user, upvote, atMs, voteNumber };
-  return origin === undefined ? vote : { ...vote, origin };
+  return { ...vote, ...(origin && { origin }), ...(source !== undefined && { source }) };
 };
 
 /** Packs a visitor's hash into eight bytes, the form of the visitors table. */

@@ -151,9 +151,9 @@ const planEffect = (overlay: Overlay, target: EntityRef, effect: Effect): void =
     const seen = plan.visitors.get(listing) ?? new Set();
     plan.visitors.set(listing, seen.add(effect.visitor));
   } else if (effect.kind === 'outbox') {
-    const { user, upvote, atMs, itags, origin } = effect.vote;
+    const { user, upvote, atMs, itags, origin, source } = effect.vote;
     for (const [voteNumber, itag] of itags.slice(0, effect.count).entries()) {
-      const array = packOutbox({ ref: target, user, upvote, atMs, voteNumber, origin });
+      const array = packOutbox({ ref: target, user, upvote, atMs, voteNumber, origin, source });
       plan.outbox.set(toOutboxKey(target.shard, itag), array);
     }
   } else if (effect.kind === 'part' || effect.kind === 'drop_parts') {

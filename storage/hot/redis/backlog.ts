@@ -78,10 +78,12 @@ const takeEntity = (cursor: ByteCursor, shard: Shard, damage: DamageNotes): Dirt
 type VoteReader = (packed: Buffer, shard: Shard) => OutboxVote;
 
 /**
- * A packed vote: itag, address, incarnation, direction, time and origin, number, user. The user is the last
- * field because it may contain any character. The zeros before the origin are `originMark` in codec.ts.
+ * A packed vote: itag, address, incarnation, direction, time with origin and source, number, user. The user
+ * is the last field because it may contain any character. The zeros before the origin are `originMark` in
+ * codec.ts, the sign before the source `sourceMark`.
  */
-const packedVote = /^([^\0\ufffd]+)\0([^\0]+)\0(\d+)\0([01])\0(\d+)(?:\.0000(\d{1,64}))?\0(\d+)\0(.*)$/s;
+const packedVote =
+  /^([^\0\ufffd]+)\0([^\0]+)\0(\d+)\0([01])\0(\d+)(?:\.0000(\d{1,64}))?(?:@([^\0]+))?\0(\d+)\0(.*)$/s;
 
 /**
  * Begins the itag of a vote that cannot be read, before all its bytes. SQL refuses such an itag, so the vote
@@ -116,10 +118,11 @@ const createVoteReader = (): VoteReader => {
   const readVote = (packed: Buffer, shard: Shard): OutboxVote => {
     const fields = packedVote.exec(packed.toString());
     if (fields === null) throw new Error('not a packed vote');
-    const [, itag = '', address = '', incarnation = '', upvote, at, origin, number, user = ''] = fields;
+    const [, itag = '', address = '', incarnation = '', upvote, at, origin, source, number, user = ''] =
+      fields;
     const ref = getRef(address, incarnation, shard);
     const vote = { itag, ref, user, upvote: upvote === '1', atMs: Number(at), voteNumber: Number(number) };
-    return origin === undefined ? vote : { ...vote, origin };
+    return { ...vote, ...(origin !== undefined && { origin }), ...(source !== undefined && { source }) };
   };
   return (packed, shard) => {
     try {

@@ -110,10 +110,17 @@ const checkItags = ({ itags }: VoteItem): readonly string[] => {
 const originMark = '.0000';
 const originPattern = /^\d{1,64}$/;
 
-const packOrigin = (origin: string | undefined): string => {
-  if (origin === undefined) return '';
-  if (!originPattern.test(origin)) assert.fail(`an origin must have 1 to 64 digits, not be ${origin}`);
-  return originMark + origin;
+/** Begins the source of a vote, behind its origin. */
+const sourceMark = '@';
+
+/** Packs what follows the time of a vote. */
+const packSource = ({ origin, source }: VoteItem): string => {
+  if (origin !== undefined && !originPattern.test(origin))
+    assert.fail(`an origin must have 1 to 64 digits, not be ${origin}`);
+  if (source?.includes('\0')) assert.fail('a source has no NUL');
+  return (
+    (origin === undefined ? '' : originMark + origin) + (source === undefined ? '' : sourceMark + source)
+  );
 };
 
 const packVote = (packer: Packer, item: VoteItem): void => {
@@ -121,7 +128,7 @@ const packVote = (packer: Packer, item: VoteItem): void => {
   packer.flag(item.upvote);
   packer.number(item.atMs);
   packer.number(item.itags.length);
-  packer.text(packOrigin(item.origin));
+  packer.text(packSource(item));
   for (const itag of checkItags(item)) packer.text(itag);
 };
 

@@ -304,6 +304,8 @@ create table votes (
   -- An operator's decision about the vote itself: it counts nowhere, not for its voter either. A reset or a redeem, which
   -- may make it void before or after that, only takes it from the totals.
   rejected boolean not null default false,
+  -- What the link that led to it said about itself; null for nothing.
+  ref text,
   primary key (itag, created_at)
 ) partition by range (created_at);
 create table votes_default partition of votes default;
@@ -1433,7 +1435,7 @@ create view vote_rows as
     case when votes.void then votes.void_reason else coalesce(reset.reason, '') end as void_reason,
     case when votes.void then votes.voided_at when reset.at = 'infinity' then reset.created_at else reset.at end
       as voided_at,
-    votes.log_number, votes.void_plan, reset.reason as reset_reason,
+    votes.log_number, votes.ref, votes.void_plan, reset.reason as reset_reason,
     -- Whether it counts nowhere, whatever else made it void.
     votes.rejected or exists (
       select from vote_resets
@@ -1452,7 +1454,7 @@ create view vote_rows as
 
 -- As vote_rows, with the number.
 create view vote_log as
-  select votes.incarnation, votes.log_number, votes.itag, votes.author, votes.upvote, votes.created_at,
+  select votes.incarnation, votes.log_number, votes.itag, votes.author, votes.upvote, votes.created_at, votes.ref,
     votes.void or reset.at is not null as void,
     case when votes.void then votes.void_reason else coalesce(reset.reason, '') end as void_reason
   from votes

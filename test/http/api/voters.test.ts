@@ -107,6 +107,36 @@ test('a user sees all listings that they voted on, and nobody else does', async 
   assert.is((await world.ask('GET', path, { token: await world.token('bot', listed[0] ?? '') })).status, 401);
 });
 
+test('a ref goes with the vote into the log and the counts by day; another form is 400', async () => {
+  const bot = await newBot();
+  skipToMonday();
+  const head = (await read(`/bots/${bot}/votes/log`)).head;
+  await vote('ann', bot, 'upvote=true&ref=news.letter_7~-');
+  await vote('ben', bot, 'upvote=false');
+  await vote('cat', bot, 'upvote=true&ref=news.letter_7~-');
+  const { results } = await read(`/bots/${bot}/votes/log?after=${head}`);
+  const refs = results.map(({ author, ref }: Record<string, string>) => `${author} ${ref}`);
+  assert.equal(refs.sort(), ['ann news.letter_7~-', 'ben ', 'cat news.letter_7~-']);
+
+  const counted = await read(`/bots/${bot}/votes/refs?days=1`);
+  const day = formatTime(world.clock.nowMs()).slice(0, 10);
+  assert.equal(counted, {
+    since: day,
+    results: [
+      { day, ref: 'news.letter_7~-', votes: 2 },
+      { day, ref: '', votes: 1 },
+    ],
+    rest: 0,
+  });
+  const token = await world.token('user', 'robin');
+  for (const ref of ['', 'a b', 'a%26b', 'x'.repeat(65), '%C3%BC']) {
+    const wrong = await world.ask('PUT', `/users/robin/bots/${bot}/votes?upvote=true&ref=${ref}`, { token });
+    assert.equal([ref, wrong.status, wrong.json.context.code], [ref, 400, 'validation_failed']);
+  }
+  for (const days of ['0', '91', 'x'])
+    assert.is((await world.ask('GET', `/bots/${bot}/votes/refs?days=${days}`)).status, 400, days);
+});
+
 test('top voters: most votes first, by month or ever, each with times and streak', async () => {
   const bot = await newBot();
   skipToMonday();

@@ -71,6 +71,7 @@ export const expected: Readonly<Record<string, Expectation>> = {
   getStanding: open,
   getVoterSummary: open,
   listTopVoters: open,
+  listRefs: open,
   listVoterSummaries: { ...selfOnly, target: 'none' },
   listUserVotes: open,
   listVoters: open,

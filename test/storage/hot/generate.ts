@@ -153,7 +153,9 @@ const anyVote = (world: World, target: EntityRef, nowMs: number): Item => {
   const itags = [world.itags - 1, world.itags].map((tag) => `0192-${String(tag).padStart(8, '0')}`);
   const vote = { kind: 'vote', target, user, upvote: chance(world, 0.7), atMs, itags } as const;
   const digits = pick(world, [1, 51, 61, 64]);
-  return chance(world, 0.3) ? vote : { ...vote, origin: String(upTo(world, 10)).repeat(digits) };
+  const source = chance(world, 0.5) ? {} : { source: pick(world, ['a', 'x.Y_9~-', '7', 'z'.repeat(64)]) };
+  const from = chance(world, 0.3) ? {} : { origin: String(upTo(world, 10)).repeat(digits) };
+  return { ...vote, ...from, ...source };
 };
 
 const anyAdjust = (world: World, target: EntityRef, nowMs: number): AdjustItem => {

@@ -79,8 +79,8 @@ function voting.findHoldingVote(work, slot, user, atMs)
   return sinceMs, castKey, castVotes
 end
 
--- Puts accepted votes into the outbox, one for each of the itags from `at` on. The origin, if any, follows the
--- time.
+-- Puts accepted votes into the outbox, one for each of the itags from `at` on. What follows the
+-- time, its origin and source, is one argument.
 function voting.addToOutbox(work, slot, at, count)
   local items, outbox = work.items, work.outbox or {}
   work.outbox = outbox
@@ -117,7 +117,7 @@ function voting.findRefusal(slot, rest, atMs)
   return atMs < nowMs - clockBehindMaxMs and CLOCK_BEHIND or nil
 end
 
--- user, upvote, atMs, number of itags, origin, itags
+-- user, upvote, atMs, number of itags, origin and source, itags
 function voting.applyVote(work, slot, at)
   local items, rest = work.items, openRest(slot)
   local user, upvote, atMs = items[at], items[at + 1], items[at + 2]

@@ -28,6 +28,7 @@ export const upvote: VoteEvent = {
     vote_ids: ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a15'],
     weight: 1,
     upvote: true,
+    ref: 'newsletter-7',
     user,
     target: { type: 'bot', id: '815553000470478850', name: 'Lighthouse' },
     votes: 98,

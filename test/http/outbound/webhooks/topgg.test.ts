@@ -56,7 +56,7 @@ test('the handler is called with the vote, with and without a parser before it',
     user: '728871946456137770',
     type: 'upvote',
     isWeekend: false,
-    query: '',
+    query: { ref: 'newsletter-7' },
   };
   const { bot: _, ...rest } = vote;
   assert.equal(votes, [vote, vote, { ...rest, guild: '758641373074423808', isWeekend: true }]);
