@@ -11,6 +11,8 @@ import * as assert from 'uvu/assert';
 import { readConfig } from '../../ops/config/config.ts';
 import { start } from '../../ops/rollcall.ts';
 import { openRedisStore } from '../../storage/hot/redis/store.ts';
+import { createHeartbeats } from '../../storage/nodes/heartbeats.ts';
+import { openPubsub } from '../../storage/nodes/pubsub.ts';
 import { connectSql, type Sql } from '../../storage/sql/client.ts';
 import { directoryOf, fillDirectory, makeDataFolder, openAtRest, tokenOf } from '../support/directory.ts';
 import { makeFolder } from '../support/folder.ts';
@@ -18,6 +20,7 @@ import { reportSkipped } from '../support/needing-suite.ts';
 import { type StartedNode, spawnNode, startNode } from '../support/node-process.ts';
 import { untilNote } from '../support/notes.ts';
 import { runOps } from '../support/ops-process.ts';
+import { pluck } from '../support/pluck.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { openShiftedClocks } from '../support/shifted-clock.ts';
@@ -183,6 +186,27 @@ const findLasting = async (url: string) => {
   client.disconnect();
   return { isAhead, names: keys.filter((_, index) => (lives[index] ?? 0) > 3 * 86_400_000) };
 };
+
+test('a node that was alive before the clock of Redis was set back is not alive for ever', async () => {
+  if (clocks === null) return reportSkipped('a clock ahead', 'no compiler (gcc) to build a clock with');
+  const clock = clocks.create();
+  clock.shift(tenYearsMs);
+  const redis = await startRedis({ environment: clock.environment });
+  const pubsub = openPubsub({ urls: [redis.url], onError: () => {} });
+  const facts = { library: '', adminUrl: '', version: '', figures: {}, reachesSql: true };
+  const beat = (name: string) =>
+    createHeartbeats({ commands: pubsub.commands, name, readFacts: () => facts }).sendHeartbeat();
+  try {
+    await until('Redis is reached', () => pubsub.isConnected());
+    await beat('gone');
+    clock.shift(0);
+
+    assert.equal(pluck(await beat('here'), 'name'), ['here']);
+  } finally {
+    pubsub.close();
+    await redis.dispose();
+  }
+});
 
 test('a clock a day from that of Postgres is refused, and one that was never set', async () => {
   const postgres = await startPostgres();

@@ -26,11 +26,14 @@ const test = suite('TLS to the stores');
 const folder = makeFolder('rollcall-tls-');
 
 const issuer = await issueCertificate({ name: 'authority of the test' });
+const next = await issueCertificate({ name: 'next authority of the test' });
 const certificates = {
   localhost: await issueCertificate({ name: 'localhost', issuer }),
   withoutAddress: await issueCertificate({ name: 'localhost', issuer, addresses: [] }),
   elsewhere: await issueCertificate({ name: 'elsewhere.example', issuer }),
   ended: await issueCertificate({ name: 'localhost', issuer, notAfterDate: new Date('2021-01-01') }),
+  renewed: await issueCertificate({ name: 'localhost', issuer }),
+  replaced: await issueCertificate({ name: 'localhost', issuer: next }),
 };
 const writePem = (name: string, text: string): string => {
   const path = join(folder, `${name}.pem`);
@@ -82,6 +85,24 @@ const startTlsRedis = async (certificate: keyof typeof certificates, settings: r
   await admin.config('SET', 'port', '0');
   admin.disconnect();
   return { url: `rediss://localhost:${port}`, dispose: server.dispose };
+};
+
+/** Gives Redis another certificate, and ends the connections that were made with the one before. */
+const useRedis = async (name: keyof typeof certificates, trusted: Certificate): Promise<void> => {
+  const admin = new Redis(redis.url, { tls: { ca: trusted.cert } });
+  await admin.call('CONFIG', 'SET', ...pemsOf(name).flatMap((line) => line.split(' ')));
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  admin.disconnect();
+};
+
+/** Ends all connections of nodes to Postgres. */
+const endSessions = async (trusted: string): Promise<void> => {
+  const sql = connectSql(addressOf(trusting('verify-full', trusted)), { connectionsMax: 1 });
+  await sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where pid <> pg_backend_pid() and backend_type = 'client backend'`;
+  await sql.end();
 };
 
 const [redis, ended, cluster] = await Promise.all([
@@ -178,6 +199,44 @@ test('a node, a backup and a restore verify both stores', async () => {
   assert.not.match(node.output(), /certificate|Redis is/);
 });
 
+/** Whether a node reaches both stores: Redis for the note, Postgres for the operator's list. */
+const readsBoth = async (adminUrl: string): Promise<boolean> => {
+  const headers = { authorization: `Bearer ${settings.ADMIN_TOKEN}` };
+  const [ready, listed] = await Promise.all([
+    fetch(`${adminUrl}/readyz`),
+    fetch(`${adminUrl}/dead-letters`, { headers }),
+  ]);
+  const text = await ready.text();
+  return ready.status === 200 && listed.status === 200 && !/_away|pubsub_fails/.test(text);
+};
+
+test('certificates are renewed, and the authority is replaced, under a node that trusts both', async () => {
+  const trustsBoth = writePem('both', `${issuer.cert}\n${next.cert}`);
+  const both = { PGSSLROOTCERT: trustsBoth, NODE_EXTRA_CA_CERTS: trustsBoth };
+  const node = await startNode({ dataDir: join(folder, 'renewed'), settings: { ...settings, ...both } });
+  for (const [name, by] of [
+    ['renewed', issuer],
+    ['replaced', next],
+  ] as const) {
+    await usePostgres(certificates[name]);
+    await useRedis(name, issuer);
+    await endSessions(trustsBoth);
+    await until(`the node has ${name} certificates`, () => readsBoth(node.adminUrl));
+    assert.is(await connect(trusting('verify-full', writePem(`by-${name}`, by.cert))), 'encrypted');
+  }
+  await node.stop();
+
+  // A node that trusts the former authority alone says so, and starts with the file that has the new one.
+  const former = spawnNode({ dataDir: join(folder, 'renewed'), settings });
+  assert.is((await former.exited).code, 1);
+  assert.match(former.output(), /_URL: .*certificate|is refused/);
+  const restarted = await startNode({ dataDir: join(folder, 'renewed'), settings: { ...settings, ...both } });
+  assert.ok(await readsBoth(restarted.adminUrl));
+  await restarted.stop();
+  await usePostgres(certificates.localhost);
+  await useRedis('localhost', next);
+});
+
 test('pg_dump refuses a server that is not by the named authority', async () => {
   const { dump } = findPrograms(addressOf(trusting('verify-full', stranger)), 15);
 
@@ -190,7 +249,11 @@ test('pg_dump refuses a server that is not by the named authority', async () => 
 for (const [what, wrong, message] of [
   ['Redis by an authority that is not named', { NODE_EXTRA_CA_CERTS: stranger }, /REDIS_URL: .*is refused/],
   ['Redis with an ended certificate', { REDIS_URL: ended.url }, /REDIS_URL: .*has ended. Renew it/],
-  ['Postgres by another authority', { PGSSLROOTCERT: stranger }, /DATABASE_URL: .*is refused. See "TLS/],
+  [
+    'Postgres by another authority',
+    { PGSSLROOTCERT: stranger },
+    /DATABASE_URL: .*is refused\. See docs.operators.tls\.md/,
+  ],
   [
     'a certificate of the node that cannot be read',
     { PGSSLCERT: empty, PGSSLKEY: empty },
