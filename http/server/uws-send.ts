@@ -141,14 +141,19 @@ export class BodyWriter implements UnsentReply {
     const rest = this.#body.subarray(this.#sent);
     // A total that is never reached keeps the response, for only a response closes its connection.
     const total = this.#body.length + (this.#with.closes ? 1 : 0);
-    let isDone = false;
+    let [isTaken, isDone] = [false, false];
     response.cork(() => {
-      isDone = response.tryEnd(rest, total)[1];
+      [isTaken, isDone] = response.tryEnd(rest, total);
     });
     this.#sent = isDone ? this.#body.length : response.getWriteOffset();
     if (this.unsentBytes > 0) return;
-    this.#with.onEnd();
-    if (!isDone) response.close();
+    if (isDone) this.#with.onEnd();
+    // The library may still hold the end of it: only when it does not, it takes nothing more.
+    else if (rest.length > 0) this.flush();
+    else if (isTaken) {
+      this.#with.onEnd();
+      response.close();
+    }
   }
 
   cut(reason: CutReason, unsentBytes: number): void {
