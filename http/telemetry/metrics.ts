@@ -201,6 +201,23 @@ const registerBuild = (registry: Registry, { version, commit }: Version): void =
   }).set({ version, commit, node: process.version }, 1);
 };
 
+/**
+ * Creates a function that renders all metrics in the Prometheus text format: once for all requests that the
+ * event loop has read together, because that takes milliseconds.
+ */
+const createRenderer = (registry: Registry): (() => Promise<string>) => {
+  let rendered: Promise<string> | null = null;
+  return () => {
+    if (rendered === null) {
+      rendered = registry.metrics();
+      setImmediate(() => {
+        rendered = null;
+      });
+    }
+    return rendered;
+  };
+};
+
 /** Creates the registry and all metrics. `routeNames` are in the order of the route table. */
 export const createMetrics = (routeNames: readonly string[], version: Version) => {
   const registry = new Registry();
@@ -234,8 +251,7 @@ export const createMetrics = (routeNames: readonly string[], version: Version) =
     watchBoards: (boards: BoardAges) => void registerMetrics(registry, boardMetrics, () => boards),
     /** Records how many Redis primaries may evict counters. */
     recordEvictingServers: createSetter(counts, 'evictingServers'),
-    /** Renders all metrics in the Prometheus text format. */
-    render: () => registry.metrics(),
+    render: createRenderer(registry),
     contentType: registry.contentType,
     version,
   };
