@@ -44,7 +44,7 @@ export const limits = {
   requestDeadlineMs: 2_000,
   /** The same for a request that also waits for an external service, such as the login provider. */
   outboundDeadlineMs: 12_000,
-  /** The same for a request that waits for something to happen, which clients may ask for up to 25 s. */
+  /** The same for a request that waits for something to happen, for which clients may set up to 25 s. */
   longPollDeadlineMs: 27_000,
   /** How often a drain checks whether all answers are sent. */
   drainPollMs: 5,

@@ -2,7 +2,7 @@
  * The staleness poller: finds out which entities other nodes changed, so that an acknowledged change is
  * visible on every node within a second (I9).
  *
- * About twice a second it reads the versions of all shards of which this node has actors, and for the shards
+ * About twice a second it reads the versions of all shards that this node has actors in, and for the shards
  * that moved which entities changed since the last poll. It marks those stale whose state is older than their
  * change: the next reader loads them, while turns need no state. Where the store does not know what changed,
  * it discards the shard's actors. No decision uses these versions, and discarding loses nothing. A process

@@ -1,7 +1,7 @@
 /**
  * Turns a client address into a visitor number that says nothing about the address without the secret.
  *
- * HMAC-SHA-256 over the canonical address (contract §4.2 asks for a SHA-256 of the client address; a bare one
+ * HMAC-SHA-256 over the canonical address (contract §4.2 requires a SHA-256 of the client address; a bare one
  * over IPv4 could be reversed by trying all addresses), cut to 8 bytes: at a million visitors of one entity
  * the chance of a collision is under 10⁻⁷ per visitor. Nothing is cached: a hash takes a microsecond, and so
  * does looking for a new address among thousands. Pure except for the secret.

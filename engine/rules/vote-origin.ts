@@ -109,7 +109,7 @@ export const parseOrigin = (origin: string): OriginColumns => ({
 export const voteFlags = {
   /** Many accounts of one address voted on one listing. */
   listing: 1,
-  /** An address with many accounts, most of which have another flag. */
+  /** An address with many accounts that mostly have another flag. */
   directory: 2,
   /** Many new accounts of one address voted on one listing. */
   young: 4,
@@ -117,6 +117,6 @@ export const voteFlags = {
   rhythm: 8,
   /** A listing got far more votes than in its own past. */
   surge: 16,
-  /** Page views of a listing, many of which a filter would take off. */
+  /** Page views of a listing that a filter would mostly remove. */
   views: 32,
 } as const;

@@ -225,7 +225,7 @@ export const castVote = (app: App, vote: VoteRequest, voter: Voter): Promise<Rep
 
 /**
  * Rejects without a proof, unless the owner of the bot spares voters that. A vote that cannot count is
- * refused before a proof is asked for, by the same rules in the same order: each proof works once.
+ * refused before a proof is requested, by the same rules in the same order: each proof works once.
  */
 const requireProof = async (app: App, vote: VoteRequest, proof: SentProof): Promise<void> => {
   const { kind, id, user } = vote;

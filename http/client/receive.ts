@@ -72,7 +72,7 @@ type VoteDecision<Type extends string> = ListingEvent<
 export type VoteVoided = VoteDecision<'vote.voided'>;
 /** The operator took such a decision back. */
 export type VoteRestored = VoteDecision<'vote.restored'>;
-/** A user who asked for a reminder may vote again. */
+/** A user who requested a reminder may vote again. */
 export type VoteReady = ListingEvent<'vote.ready', { readonly user: WebhookUser }>;
 /** The profile was edited: the names of the fields. */
 export type ListingUpdated = ListingEvent<'listing.updated', { readonly fields: readonly string[] }>;

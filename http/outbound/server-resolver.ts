@@ -56,7 +56,7 @@ const readLines = async (file: string): Promise<Lines> => {
   );
 };
 
-/** What to ask for, in this order: a name with `ndots` dots as it is first, any other one last. */
+/** What to look up, in this order: a name with `ndots` dots as it is first, any other one last. */
 const listNames = (hostname: string, settings: Lines): readonly string[] => {
   if (hostname.endsWith('.')) return [hostname];
   const [, ...domains] = settings.findLast(([word]) => word === 'search' || word === 'domain') ?? [];

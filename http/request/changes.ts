@@ -11,7 +11,7 @@ import { DomainError } from '../../engine/errors.ts';
 import type { App } from '../app.ts';
 import { toDomainError } from '../response/errors.ts';
 
-/** Names of functions of the catalogue that change nothing that the client asked for. */
+/** Names of functions of the catalogue that change nothing of what the client requested. */
 const readers =
   /^((find|list|read|count)\w*|page|known|noteLookup|posts|tiers|balance|describe|byTokenHash|begin|end)$/;
 

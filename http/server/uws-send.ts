@@ -99,7 +99,7 @@ export class ChunkWriter {
 
 export interface BodyWriting {
   readonly body: string | Uint8Array;
-  /** Closes the connection at the end; false if the client has asked for that. */
+  /** Closes the connection at the end; false if the client has requested that. */
   readonly closes: boolean;
   /** Called when the library has all of it; the response must not be used from then on. */
   readonly onEnd: () => void;

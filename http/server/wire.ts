@@ -186,7 +186,7 @@ export const statusLines: readonly string[] = Array.from(
 
 /**
  * Tells clients when a connection ends. uWebSockets.js closes it after 8 to 12 s of silence, or when the
- * request asked for that, but announces neither, and a client might send its next request into the closing.
+ * request says so, but announces neither, and a client might send its next request into the closing.
  */
 const keepAliveLine = '\r\nKeep-Alive: timeout=7';
 const closeLine = '\r\nConnection: close';

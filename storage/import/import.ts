@@ -33,7 +33,7 @@ export interface ImportOptions {
   /** ISO time for times that records leave out. Default: now. */
   readonly now?: string;
   readonly batchLines?: number;
-  /** Folded codes that no listing gets without asking for them. Default: those that the lines ask for. */
+  /** Folded codes that only listings that request them get. Default: those that the lines request. */
   readonly requestedCodes?: ReadonlySet<string>;
   /** Of an import in several calls. Default: its own. */
   readonly partitions?: Partitions;

@@ -82,7 +82,7 @@ export async function* readFileLines(path: string, skip: number): AsyncGenerator
 /** The file is an export of another form: nothing of it is imported. */
 export class UnknownFormat extends Error {}
 
-/** Returns the folded code that a line asks for, `null` for none. Throws `UnknownFormat`. */
+/** Returns the folded code that a line requests, `null` for none. Throws `UnknownFormat`. */
 const readRequestedCode = ({ number, text }: SourceLine): string | null => {
   if (!mayAsk.test(text)) return null;
   try {
@@ -98,8 +98,8 @@ const readRequestedCode = ({ number, text }: SourceLine): string | null => {
 const mayAsk = /"vanity"|"export"|\\u/;
 
 /**
- * Lists the vanity codes that lines ask for. Reads all of them: a listing without a code must not take the
- * one that a later line asks for. Holds some 100 bytes for each. Rejects with `UnknownFormat`.
+ * Lists the vanity codes that lines request. Reads all of them: a listing without a code must not take the
+ * one that a later line requests. Holds some 100 bytes for each. Rejects with `UnknownFormat`.
  */
 export const listRequestedCodes = async (groups: LineGroups): Promise<ReadonlySet<string>> => {
   const codes = new Set<string>();

@@ -64,7 +64,7 @@ type Known = ReturnType<typeof createKnown>;
 export interface PlanContext {
   /** ISO time of the import. */
   readonly now: string;
-  /** Folded vanity codes that lines of the import ask for, also lines after this batch. */
+  /** Folded vanity codes that lines of the import request, also lines after this batch. */
   readonly requestedCodes: ReadonlySet<string>;
 }
 interface Batch {
@@ -233,7 +233,7 @@ const listCodes = ({ known, context }: Batch, { kind, id, record }: Entry): read
   return [...free, `${kind}-${randomBytes(6).toString('hex')}`];
 };
 
-/** Selects those that an entity has, or that the operator keeps from listings that did not ask for them. */
+/** Selects those that an entity has, or that the operator keeps from listings that did not request them. */
 const selectTaken = (sql: Transaction, wanted: readonly string[], unasked: readonly string[]) =>
   readColumn<string>(sql`
     select code from vanity where code = any(${formatTexts(wanted)}::text[])

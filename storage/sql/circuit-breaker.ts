@@ -2,7 +2,7 @@
  * The circuit breaker of a database server: while the server is away, work that needs it fails at once.
  *
  * - *closed*: work passes. The breaker opens when work finds the server unreachable, or when work runs longer
- *   than `suspectMs` and a probe gets no answer, or when it is told to.
+ *   than `suspectMs` and a probe gets no answer, or when a caller opens it.
  * - *open*: work is refused before it is sent (`not_applied`). A probe on a connection of its own runs at
  *   once, then every `retryMs`; the first answer closes the breaker. Work in flight for longer than
  *   `suspectMs` is given up as `unknown`.

@@ -25,7 +25,7 @@ export const isPoolerRefusal = (error: unknown): error is Error =>
   error instanceof Error && error.message === refusal;
 
 /**
- * Resolves to whether a pooler answers, which may be told another mode while it runs.
+ * Resolves to whether a pooler answers, whose mode may be changed while it runs.
  * Rejects with a message for the operator if backends change hands between statements, or if the server
  * cannot be used.
  *

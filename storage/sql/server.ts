@@ -100,7 +100,7 @@ interface ServerState {
   readonly isPooled: boolean;
 }
 
-/** A pooler that is told another mode is found within so many ms and the seconds that a check takes. */
+/** A pooler that is set to another mode is found within so many ms and the seconds that a check takes. */
 const poolerCheckMs = 3_000;
 
 type Met = ReturnType<typeof createMet>;

@@ -116,8 +116,8 @@ const isOfTypes = ({ tagged, executed, strings }: Statement): boolean =>
 
 /**
  * Takes the place of the statement with which the driver reads the types of arrays on a new connection, the
- * only one that it sends before any of ours. Without an answer nobody waits for it: the connection has ended,
- * or ends here.
+ * only one that it sends before any of ours. Without an answer no caller waits for it: the connection has
+ * ended, or ends here.
  */
 const replace = (statement: Statement): void => {
   const { resolve, handler } = statement;

@@ -11,7 +11,7 @@ export interface Mutant {
   /** Occurs exactly once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Test files of which at least one must fail, the likeliest first; absent: the test of `file`. */
+  /** Test files; at least one must fail, the likeliest first; absent: the test of `file`. */
   readonly killers?: readonly string[];
   /** What would go wrong without the guard. */
   readonly why: string;

@@ -1,5 +1,5 @@
 /**
- * A process that runs test files one after another, each with a time limit, and of which nothing remains.
+ * A process that runs test files one after another, each with a time limit; it leaves nothing behind.
  *
  * It has its own process group and a marker in its environment by which its children are found. Each file
  * gets a temporary folder (TMPDIR). Never throws for a bad test file: whatever happens becomes an outcome.

@@ -1,6 +1,6 @@
 /**
  * Who may import whom: the direction of dependencies between folders, the engine's purity and its door, the
- * few files that alone may see a library or an adapter, cycles, and files that nobody uses.
+ * few files that alone may see a library or an adapter, cycles, and files without a use.
  */
 import { posix } from 'node:path';
 import { isNoSubstitutionTemplateLiteral, isStringLiteral } from 'typescript/unstable/ast';

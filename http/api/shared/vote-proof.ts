@@ -55,7 +55,7 @@ export const createVoteProof = (options: VoteProofOptions) => {
       take(user, clock.monotonicMs());
     } catch (error) {
       const { message, retryAfterSeconds } = error as DomainError;
-      // Without the headers of a limit: the operation has none where no proof is asked for.
+      // Without the headers of a limit: the operation has none where no proof is required.
       throw new DomainError('rate_limited', message, {}, retryAfterSeconds);
     }
   };

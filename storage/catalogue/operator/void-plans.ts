@@ -28,7 +28,7 @@ export interface PlanQuery {
   /** Of the origin of a vote; signed 64-bit numbers in decimal. */
   readonly address_hash?: string | undefined;
   readonly network_hash?: string | undefined;
-  /** The sum of flags of which a vote has at least one. */
+  /** The sum of the flags that select a vote: it has at least one. */
   readonly flags?: number | undefined;
 }
 export interface NewPlan {

@@ -1,5 +1,5 @@
 /**
- * Voters: how often somebody voted on a listing, and on how many days in a row.
+ * Voters: how often a user voted on a listing, and on how many days in a row.
  *
  * Everything is computed from the rows of votes when it is read, by the SQL function `summarise_voter`, which
  * says what counts. Votes that are not flushed yet are not here: callers request a flush first.

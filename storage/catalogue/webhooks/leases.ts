@@ -2,7 +2,7 @@
  * Leases of webhook endpoints: a sender renews its own while it lives, and soon after its death another node
  * takes over.
  *
- * A lease that ended without its sender says nothing about the receiver. Its next sender is told, and sends
+ * A lease that ended without its sender says nothing about the receiver. Its next sender learns it, and sends
  * carefully: an attempt is recorded before it is made, so a delivery that ends its node waits longer each
  * time, and it alone. Leases are by SQL's clock, other times are the node's, ms.
  */
@@ -48,8 +48,8 @@ const buildLeaseOver = (sql: Queryable, lapsePauseMs: number) => sql`
 
 /**
  * Leases at most `limit` endpoints with due deliveries, longest overdue first; at most `unprovenLimit` of
- * them are unproven. No other node gets them meanwhile. The time in which one was due and nobody took it does
- * not count as time in which it failed.
+ * them are unproven. No other node gets them meanwhile. The time in which one was due and no node took it
+ * does not count as time in which it failed.
  */
 export const takeLeases = (
   sql: Queryable,

@@ -43,8 +43,8 @@ export const listRules = (library: Library): readonly string[] => [
 
 /**
  * Arguments: the number of commands, the commands, the keys. Answers with the places of those that are
- * refused; below 0 where the server does not know the command. Commands are judged without a key, so that a
- * pattern that is missing is told from them; keys by a command that reads and writes them.
+ * refused; below 0 where the server does not know the command. Commands are judged without a key, to
+ * distinguish a missing pattern from a missing command; keys by a command that reads and writes them.
  */
 const missingScript = `
 local missing, commands = {}, tonumber(ARGV[1])

@@ -128,7 +128,7 @@ export const isNumber = ({ bytes, at }: ByteCursor): boolean => {
   return first < 0x80 || first >= 0xe0 || (first >= 0xca && first <= 0xd3);
 };
 
-/** Skips `count` values, none of which may be an array. */
+/** Skips `count` values; an array among them is a fault. */
 export const skip = (cursor: ByteCursor, count: number): void => {
   for (let left = count; left > 0; left--) {
     const length = lengths[cursor.bytes[cursor.at] ?? 0xc1] as number;

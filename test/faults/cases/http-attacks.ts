@@ -33,7 +33,7 @@ export interface Outcome {
   readonly waits: Waits;
   /** With harmless clients instead. */
   readonly harmless: Waits;
-  /** With nobody else; `null` if no limit depends on it. */
+  /** With no other client; `null` if no limit depends on it. */
   readonly alone: Waits | null;
   /** MiB of the node: before, at most, and after. */
   readonly memory: { readonly before: number; readonly most: number; readonly after: number };

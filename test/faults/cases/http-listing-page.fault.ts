@@ -132,7 +132,7 @@ test('that a text is cut is shown to the owner and to members who may edit, and 
   });
   assert.equal([reply.status, reply.headers.get('x-listing-hints')], [204, 'long_cut']);
 
-  /** Whether the page shows the note to a user who has logged in, `null` for nobody. */
+  /** Whether the page shows the note to a user who has logged in, `null` without a user. */
   const seesNote = async (id: string | null): Promise<boolean> => {
     const { page, problems } = await world.openPage();
     const account = JSON.stringify(id && { id, token: 'a token', session: '' });

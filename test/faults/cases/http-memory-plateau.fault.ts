@@ -53,7 +53,7 @@ const measure = async (): Promise<Memory> => {
   return { all: victim.memory(), heap, sql: largestMapping(victim.node.pid) };
 };
 
-/** Connections of their own, some of which leave in the middle of a long answer. */
+/** Connections of their own; some leave in the middle of a long answer. */
 const comeAndGo = async (): Promise<void> => {
   let left = churnedPerRound;
   const worker = async (index: number): Promise<void> => {

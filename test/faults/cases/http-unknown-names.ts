@@ -12,7 +12,7 @@ import { type Directory, tokenOf } from '../../support/directory.ts';
 
 export type FloodName = 'one vanity code' | 'distinct bots' | 'distinct tokens';
 
-/** What a flood asks for, by the number of the request, and what it may be answered. */
+/** What a flood requests, by the number of the request, and what it may be answered. */
 const floods: Readonly<
   Record<FloodName, { answers: number[]; make(number: number): [string, ClientRequest?] }>
 > = {

@@ -1,5 +1,5 @@
 /**
- * Clients that ask for replies of every kind and read none, from one address, from 50, and through a proxy:
+ * Clients that request replies of every kind and read none, from one address, from 50, and through a proxy:
  * the node's memory stays bounded and an ordinary reader is served as always. Time limit: 600 s.
  * ATTACK_SECONDS is how long.
  */

@@ -27,7 +27,7 @@ interface SilenceFigures {
 interface SilencePlan {
   /** Redis stays away for so long after the 503. */
   readonly awayMs: number;
-  /** Three primaries, of which one is silent. */
+  /** Three primaries; one is silent. */
   readonly cluster: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Shared stores of which one is older than the other, as after an operator's restore. Time limit: 1200 s.
+ * Shared stores where one is older than the other, as after an operator's restore. Time limit: 1200 s.
  */
 import { suite } from 'uvu';
 import { faultCase } from '../harness/fault-case.ts';

@@ -1,5 +1,5 @@
 /**
- * Shared stores of which one is put back as it was earlier, by a copy of its files, while the other went on:
+ * Shared stores where one is put back as it was earlier, by a copy of its files, while the other went on:
  * the steps and the results that docs/runbook/restored-backup.md gives the operator.
  *
  * Counting goes on before, in between and after.

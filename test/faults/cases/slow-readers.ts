@@ -45,7 +45,7 @@ export const contentOf = (name: string, length: number): string => {
   return text;
 };
 
-/** What a reader asks for, and what shows that it got it. */
+/** What a reader requests, and what shows that it got it. */
 export interface Kind {
   /** Requests that are sent at once. */
   readonly paths: readonly string[];

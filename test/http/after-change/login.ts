@@ -30,7 +30,7 @@ export const createLogin = (issuer: string): Login => ({
   sessionSeconds: 30 * 86_400,
 });
 
-/** A login of somebody whom the provider has sent back. */
+/** A login of a user whom the provider has sent back. */
 export const prepareLogin = async ({ world, name }: Attempt): Promise<Request> => {
   const { url } = (await world.ask('GET', path)).json;
   const back = await visit(url, name);

@@ -29,7 +29,7 @@ const vote = async (user: string, bot: string, query = 'upvote=true'): Promise<v
     return status === 204;
   });
 };
-/** What needs the newest votes is 503 while SQL is slow, and is asked for again. */
+/** What needs the newest votes is 503 while SQL is slow, and is requested again. */
 const read = async (path: string, token?: string) => {
   let json = null as unknown as Awaited<ReturnType<typeof world.ask>>['json'];
   await until(`an answer to ${path}`, async () => {

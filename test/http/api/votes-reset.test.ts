@@ -1,5 +1,5 @@
 /**
- * A user's vote status after a reset that SQL has and the hot store has not heard of: the flusher, which
+ * A user's vote status after a reset that SQL has and the hot store does not know: the flusher, which
  * would tell it, comes by once an hour here.
  */
 import { suite } from 'uvu';
@@ -15,7 +15,7 @@ await addUser(world.sql, 'robin');
 for (const id of ['all', 'one', 'redeemed']) await addBot(world.sql, id);
 const vote = async (id: string) =>
   world.ask('PUT', `/users/robin/bot/${id}/votes?upvote=true`, { token: await world.token('user', 'robin') });
-/** What needs the newest votes is 503 while SQL is slow, and is asked for again. */
+/** What needs the newest votes is 503 while SQL is slow, and is requested again. */
 const readStatus = async (id: string) => {
   const replies: Answer[] = [];
   await until('an answer', async () => {

@@ -31,7 +31,7 @@ test.after(() => world.close());
 
 const vote = async (user: string, target: string, query = '?upvote=true') =>
   world.ask('PUT', `/users/${user}/${target}/votes${query}`, { token: await world.token('user', user) });
-/** As a client does: what needs the newest votes is 503 while SQL is slow, and is asked for again. */
+/** As a client does: what needs the newest votes is 503 while SQL is slow, and is requested again. */
 const get = async (path: string): Promise<Answer> => {
   const replies: Answer[] = [];
   await until(`an answer to ${path}`, async () => {

@@ -259,7 +259,7 @@ const createFeedOn = (
 const createSessionsOn = ({ sessions: source }: Catalogue, clock: Clock): SessionCache =>
   createSessionCache({ source, clock, entriesMax: 1_000, freshMs: 60_000 });
 
-/** On `DATABASE_URL` alone where a test file asks for it, see support/alone.ts. */
+/** On `DATABASE_URL` alone where a test file requests it, see support/alone.ts. */
 const openWorldSql = async (folder: string): Promise<Pick<EmbeddedSql, 'sql' | 'close'>> => {
   if (!makeDatabase(folder)) return openMigratedSql(join(folder, 'sql'));
   const sql = connectSql(findDatabase(folder).DATABASE_URL ?? '');

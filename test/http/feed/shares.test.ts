@@ -1,6 +1,6 @@
 /**
- * What one client, and one address, may ask of the feed in a while: messages, pings, pongs and targets. Who
- * asks for more is closed with 1008, and others go on.
+ * What one client, and one address, may request of the feed in a while: messages, pings, pongs and targets. A
+ * client that requests more is closed with 1008, and others go on.
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';

@@ -1,6 +1,6 @@
 /**
  * A farm of accounts among honest voters who share their addresses: nearly all of the farm is flagged, nearly
- * none of the honest, nobody is refused, and what a plan by flags voids comes back to the vote. The seed is
+ * none of the honest, no vote is refused, and what a plan by flags voids comes back to the vote. The seed is
  * drawn; `FARM_SEED` repeats one.
  */
 import { randomInt } from 'node:crypto';

@@ -14,7 +14,7 @@ export const readerToken = 'reader-of-this-test-reader-of-this-test';
 
 export interface OperatedWorld extends World {
   readonly adminPort: number;
-  /** Asks the private listener, with the operator's token unless told otherwise. */
+  /** Asks the private listener, with the operator's token by default. */
   operate(method: string, path: string, body?: unknown, token?: string): Promise<Operated>;
   /** Sends an operation, "METHOD /path". */
   send(line: string, body?: unknown): Promise<Operated>;
@@ -24,7 +24,7 @@ export interface OperatedWorld extends World {
   refused(line: string, body?: unknown): Promise<readonly [number, string]>;
   /** What clients read, as JSON; a node that is too busy to answer is asked again. */
   read(path: string): Promise<Operated['json']>;
-  /** A user's vote, from a session of his own. */
+  /** A user's vote, from a session of their own. */
   vote(user: string, target: string): Promise<Answer>;
 }
 export interface Operated {

@@ -1,6 +1,6 @@
 /**
  * Idle connections: a reply says how long its connection stays open, and the server waits longer than that;
- * or that the connection closes, also when the client asked for it.
+ * or that the connection closes, also when the client requested it.
  */
 import { request as send } from 'node:http';
 import { connect } from 'node:net';

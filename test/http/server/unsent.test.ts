@@ -9,7 +9,7 @@ import { UnsentReplies, type UnsentReply } from '../../../http/server/unsent.ts'
 const test = suite('unsent replies');
 const mebibyte = 1_048_576;
 
-/** A reply of which `perRetry` bytes go out at each attempt. */
+/** A reply that sends `perRetry` bytes at each attempt. */
 const holdReply = (all: UnsentReplies, megabytes: number, perRetry = 0) => {
   const reply = {
     sentBytes: 0,

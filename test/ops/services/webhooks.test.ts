@@ -152,7 +152,7 @@ test('SQL that is away when an outcome is known gets it later: nothing is sent a
   const lines: string[] = [];
   let away = false;
   const refused = Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED' }));
-  // Parts of statements are built by such calls, too, and nobody waits for those.
+  // Parts of statements are built by such calls, too, and no code waits for those.
   refused.catch(() => undefined);
   const refusing = new Proxy(sql, {
     apply: (target, self, args) => (away ? refused : Reflect.apply(target, self, args)),

@@ -246,7 +246,7 @@ export const assertSameVotes = async ({ sql, model, listings, size }: Replay): P
   }
 };
 
-/** Checks what a voter is told, for some voters at some times. */
+/** Checks what a voter is shown, for some voters at some times. */
 export const assertSameSummaries = async (replay: Replay, pairs: number): Promise<void> => {
   const { sql, model, random, size } = replay;
   for (let pair = 0; pair < pairs; pair++) {

@@ -305,7 +305,7 @@ test('a move reads what is only in the journal', async () => {
   assert.equal([entries, expected, more], [3, 3, 5]);
 });
 
-/** Commits until it is told to stop; counts what was acknowledged. */
+/** Commits until it is stopped; counts what was acknowledged. */
 const startLoad = (store: LmdbStore) => {
   const load = { acknowledged: 0, stopped: false };
   const run = async (): Promise<void> => {

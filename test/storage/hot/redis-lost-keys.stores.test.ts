@@ -1,5 +1,5 @@
 /**
- * A key that somebody deletes in Redis, each kind alone, while clients go on: what can be rebuilt is, by
+ * A key that an operator deletes in Redis, each kind alone, while clients go on: what can be rebuilt is, by
  * records, and what cannot is named. Runs a private real server.
  */
 import { Redis } from 'ioredis';

@@ -316,7 +316,7 @@ test('after a failover the marking of dirty entities starts from the beginning',
   assert.is((await store.countBacklog()).entities, 0);
   const redis = new Redis(server?.url ?? '');
   const packr = new Packr({ useRecords: false });
-  // Where another server's hash table ended almost, with a generation that nobody published.
+  // Where another server's hash table ended almost, with a generation that no node published.
   const left = packr.pack([5, 'another', '1']);
   await redis.hset(`w${worlds}:{s${toTag(shard)}}:e`, '!n', left);
   await store.publish([{ shard, generation: 2 }]);

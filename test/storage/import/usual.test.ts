@@ -1,5 +1,5 @@
 /**
- * A directory as people bring it: 5,000 bots, of which about nine in ten are outside of the limits of
+ * A directory as people bring it: 5,000 bots; about nine in ten are outside of the limits of
  * requests. All are kept, the report says what an edit will have to mend, and an export comes back as it is.
  */
 import { suite } from 'uvu';
