@@ -12,7 +12,7 @@
  * | larger bodies | the head in one cork, then the body alone: no buffer is filled | any |
  * | the head of a stream | a cork of its own | the head: a few KiB, limited by renderReply |
  * | chunks, events | a cork for each | `chunkBytesMax`, and some 100 bytes |
- * | WebSocket messages, 101 | the library appends what it cannot cork; no cork of ours | any |
+ * | WebSocket messages, 101 | in a cork or not, the library appends what it cannot cork | any |
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { WireReply } from './exchange.ts';

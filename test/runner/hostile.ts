@@ -11,6 +11,7 @@ export const hostileWord = 'hostile';
 export const hostilePaths: readonly string[] = [
   'test/faults/cases/http-attacks.fault.ts',
   'test/faults/cases/http-fuzz.test.ts',
+  'test/faults/cases/http-unread-replies.fault.ts',
   'test/http/hostile/',
 ];
 

@@ -1,6 +1,7 @@
 /**
  * Clients that request replies of every kind and read none, from one address, from 50, and through a proxy:
- * the node's memory stays bounded and an ordinary reader is served as always. Time limit: 600 s.
+ * the node's memory stays bounded, an ordinary reader is served as always, and readers of 64 KiB a second get
+ * every byte. Time limit: 600 s.
  * ATTACK_SECONDS is how long.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -17,6 +18,7 @@ import { findNginx, startNginx } from '../../support/nginx.ts';
 import { type StartedNode, startNode } from '../../support/node-process.ts';
 import type { ProxyProgram } from '../../support/proxy-program.ts';
 import { printFigures } from '../harness/figures.ts';
+import { type Pattern, patientPatterns, patientTimes, readSlowly, replyOf } from './slow-readers.ts';
 
 const test = suite('replies that nobody reads');
 const program = fileURLToPath(new URL('./unread-replies-main.ts', import.meta.url));
@@ -65,15 +67,26 @@ const watchGrowth = (attacker: ChildProcess): (() => number) => {
   };
 };
 
+/** Reads the largest document in every patient way. Resolves to what was wrong. */
+const readPatiently = async (url: string): Promise<readonly string[]> => {
+  const path = '/openapi.json';
+  const document = replyOf(path, await (await fetch(`${url}${path}`)).text());
+  const address: [string, number] = ['127.0.0.1', Number(new URL(url).port)];
+  const all = (Object.keys(patientPatterns) as Pattern[]).map((pattern) =>
+    readSlowly(address, document, pattern, patientTimes),
+  );
+  return (await Promise.all(all)).filter((fault) => fault !== '');
+};
+
 /** Attacks this port for so long while an ordinary reader asks it. Resolves to what both found. */
 const attack = async (url: string, addresses: number) => {
   await readFor(url, 2);
   const alone = await readFor(url, 5);
   const attackers = startClients('attack', new URL(url).port, addresses, seconds);
   const stopWatching = watchGrowth(attackers.child);
-  const beside = await readFor(url, seconds);
+  const [beside, patient] = await Promise.all([readFor(url, seconds), readPatiently(url)]);
   const attacked = (await attackers.ended).out;
-  return { grownMiB: stopWatching(), alone, beside, attacked };
+  return { grownMiB: stopWatching(), alone, beside, patient, attacked };
 };
 
 for (const addresses of [1, 50]) {
@@ -81,9 +94,9 @@ for (const addresses of [1, 50]) {
     const found = await attack(node.url, addresses);
 
     printFigures(`unread replies, ${addresses} addresses`, found);
-    const { grownMiB, alone, beside } = found;
+    const { grownMiB, alone, beside, patient } = found;
     assert.ok(grownMiB <= grownMiBMax, `grew by ${grownMiB} MiB`);
-    assert.equal(beside.refused, []);
+    assert.equal([beside.refused, patient], [[], []]);
     const mostMs = 3 * alone.p99Ms + 50;
     assert.ok(beside.p99Ms <= mostMs, `waited ${beside.p99Ms} ms, alone ${alone.p99Ms} ms`);
   });
@@ -118,7 +131,7 @@ const testBehind = (name: string, find: () => unknown, open: OpenProxy): void =>
 
       printFigures(`unread replies behind ${name}`, found);
       assert.ok(found.grownMiB <= grownMiBMax, `grew by ${found.grownMiB} MiB`);
-      assert.equal(found.beside.refused, []);
+      assert.equal([found.beside.refused, found.patient], [[], []]);
     } finally {
       await proxy.dispose();
     }

@@ -10,13 +10,13 @@ const test = suite('rendered metrics');
 
 test('requests that come together share one rendering; the next shows what has changed', async () => {
   const metrics = createMetrics([], { version: '1', commit: 'x' });
-  const together = [metrics.render(), metrics.render()];
+  const [one, other] = [metrics.render(), metrics.render()];
   metrics.counts.statsPosts += 1;
   await nextRound();
   const later = await metrics.render();
 
-  assert.is(together[0], together[1]);
-  assert.match(await together[0], /^rollcall_stats_posts_total 0$/m);
+  assert.is(one, other);
+  assert.match(await one, /^rollcall_stats_posts_total 0$/m);
   assert.match(later, /^rollcall_stats_posts_total 1$/m);
 });
 
