@@ -65,7 +65,7 @@ export interface StoreAccess {
    * open; the other calls reject with `not_found` when this one is not.
    */
   beginImport(record: () => Promise<number>): Promise<number>;
-  /** Keeps codes for the lines that ask for them. Resolves to whether there was room for them. */
+  /** Reserves codes for the lines that request them. Resolves to whether there was room for them. */
   keepCodes(id: number, codes: readonly string[]): Promise<boolean>;
   /** Imports all lines, or, when one is bad, none; ledger when it resolves. */
   importLines(id: number, lines: readonly string[]): Promise<ImportedLines>;

@@ -65,7 +65,7 @@ const findRunningNode = async (config: Config, stop: AbortSignal) => {
       const begun = (await call('POST', '/stores/import', { file })) as { readonly import_id: number };
       return begun.import_id;
     },
-    /** Keeps vanity codes for the lines that ask for them. */
+    /** Reserves vanity codes for the lines that request them. */
     keepCodes: async (import_id: number, codes: readonly string[]) =>
       void (await call('POST', '/stores/import/codes', { import_id, codes })),
     /** Imports all lines, or none when one is bad. */
