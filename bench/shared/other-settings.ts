@@ -1,10 +1,9 @@
 /**
  * Another legal value of each setting of a session that Rollcall sets for itself, for a role or a database.
  *
- * `SETTINGS=other` gives them to each database of `startPostgres`, so that any test runs on such a database.
+ * `SETTINGS=other` gives them to each database of `startPostgres`, and to those of test/support/alone.ts, so
+ * that any test runs on such a database.
  */
-import type postgres from 'postgres';
-
 /** Not those that only a superuser may change, nor `default_table_access_method`: there is no other one. */
 export const otherSettings: Readonly<Record<string, string>> = {
   array_nulls: 'off',
@@ -43,11 +42,9 @@ export const otherSettings: Readonly<Record<string, string>> = {
   xmloption: 'document',
 };
 
-/** Sets them for a database, as far as the server has them. `sql` is a superuser's connection to it. */
-export const changeSettings = async (sql: postgres.Sql, database: string): Promise<void> => {
-  const known = await sql<{ name: string }[]>`select name from pg_settings`;
-  for (const [name, value] of Object.entries(otherSettings))
-    if (known.some((one) => one.name === name))
-      await sql`
-      alter database ${sql(database)} set ${sql.unsafe(`${name} = '${value}'`)}`.simple();
-};
+/** Sets them for a database, as far as the server has them. For a superuser's connection to any database. */
+export const writeChange = (database: string): string => `do $$ declare one record; begin
+  for one in select name, value from json_each_text('${JSON.stringify(otherSettings)}') as other (name, value)
+    join pg_settings using (name) loop
+    execute format('alter database %I set %s = %L', '${database}', one.name, one.value);
+  end loop; end $$`;

@@ -22,7 +22,7 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { findFreePort } from './free-port.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
-import { changeSettings } from './other-settings.ts';
+import { writeChange } from './other-settings.ts';
 import { type Pgbouncer, startPgbouncer } from './pgbouncer.ts';
 import { getSharedFolder, makeOnce } from './shared-folder.ts';
 import { assertPassable, findUnprivilegedUser, letPass, type ProcessUser } from './unprivileged-user.ts';
@@ -127,7 +127,9 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
 const startPooler = async (port: number): Promise<Pgbouncer | null> => {
   const mode = process.env.POOLER ?? '';
   if (mode === '') return null;
-  return startPgbouncer(port, [`pool_mode = ${mode}`, 'default_pool_size = 90', 'server_login_retry = 1']);
+  // Connections to databases of tests that are over leave room for others.
+  const limits = ['default_pool_size = 90', 'server_idle_timeout = 2', 'server_login_retry = 1'];
+  return startPgbouncer(port, [`pool_mode = ${mode}`, ...limits]);
 };
 
 const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => void): PostgresServer => {
@@ -139,8 +141,8 @@ const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => 
     database: async (name) => {
       const sql = postgres(addressOf('postgres'), { max: 1 });
       await sql`create database ${sql(name)}`;
+      if (process.env.SETTINGS === 'other') await sql.unsafe(writeChange(name));
       await sql.end();
-      if (process.env.SETTINGS === 'other') await changeDatabase(addressOf(name), name);
       return pooler?.address(name) ?? addressOf(name);
     },
     stop: (mode) => stop(state, stopSignals[mode]),
@@ -176,12 +178,6 @@ const countStatements = async ({ settings }: Running, address: string): Promise<
   } finally {
     await sql.end();
   }
-};
-
-const changeDatabase = async (address: string, name: string): Promise<void> => {
-  const sql = postgres(address, { max: 1 });
-  await changeSettings(sql, name);
-  await sql.end();
 };
 
 /* ------------------------------------------------------------- programs */

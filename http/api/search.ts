@@ -100,6 +100,13 @@ export const SearchReply = describeObject('One page of what a search found.', {
     '`exact`, or `at_least` where there may be more, as where another page follows.',
   ),
   per_page: buildCount(perPage.search, 'Listings on a full page.'),
+  instead: toNullable(
+    describeObject('The word that nothing has, and what was sought.', {
+      word: buildText('lantren', 'The word of the search.'),
+      shown: buildText('lantern', 'The word, one letter apart, that the results have in its place.'),
+    }),
+    'Where nothing has exactly the words: results have another in the place of one of five letters or more.',
+  ),
   results: Type.Array(Found, { description: 'The listings of this page.' }),
 });
 export type SearchReply = Static<typeof SearchReply>;
@@ -117,9 +124,15 @@ export const searchRoutes: readonly AnyRoute[] = defineRoutes('Beyond the contra
     replies: { 200: SearchReply },
     errors: ['search_unavailable'],
     handle: async (app, { query }) => {
-      const { rows, count, countIs } = await findListings(app, parseSearch(query));
+      const { rows, count, countIs, instead } = await findListings(app, parseSearch(query));
       const results = rows.map(toFound);
-      return replyOk<SearchReply>({ count, count_is: countIs, per_page: perPage.search, results });
+      return replyOk<SearchReply>({
+        count,
+        count_is: countIs,
+        per_page: perPage.search,
+        instead,
+        results,
+      });
     },
   }),
 ]);

@@ -968,8 +968,20 @@ export interface SearchListingsReply {
   readonly count_is: string;
   /** Listings on a full page. */
   readonly per_page: number;
+  /**
+   * Where nothing has exactly the words: results have another in the place of one of five letters or
+   * more.
+   */
+  readonly instead: SearchListingsReplyInstead | null;
   /** The listings of this page. */
   readonly results: readonly SearchListingsReplyResult[];
+}
+/** The word that nothing has, and what was sought. */
+export interface SearchListingsReplyInstead {
+  /** The word of the search. */
+  readonly word: string;
+  /** The word, one letter apart, that the results have in its place. */
+  readonly shown: string;
 }
 export interface SearchListingsReplyResult {
   /** `bot`, `server`, `team` or `pack`. */

@@ -58,10 +58,13 @@ ${page > 1 ? renderLink(page - 1, 'Back') : render`<span></span>`}
 ${hasMore ? renderLink(page + 1, 'More') : null}</nav>`;
 };
 
-const describeCount = ({ count, countIs }: SearchPage): string => {
+const describeCount = ({ count, countIs, instead }: SearchPage): HtmlValue => {
   if (count === 0) return 'Nothing was found. Try fewer words, or a part of one.';
   const more = countIs === 'exact' ? '' : 'At least ';
-  return `${more}${formatNumber(count)} found`;
+  const found = `${more}${formatNumber(count)} found`;
+  if (instead === null) return found;
+  const { word, shown } = instead;
+  return render`Nothing has exactly <b dir="auto">${word}</b>; shown: <b dir="auto">${shown}</b>. ${found}`;
 };
 
 /** Shows `GET /search` as a page. */

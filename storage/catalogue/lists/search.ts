@@ -7,6 +7,9 @@
  * are sorted, `foundMax` at most. A search may miss some only if its words match more than that but too few
  * of those walked, or if the index cannot look for them; then the count says "at least", as it does where
  * there is another page. Two searches run at a time.
+ *
+ * Where nothing has all words, one of them may have a wrong letter (near.ts): then the word that listings
+ * have is sought in its place, and the page says so.
  */
 import { type EntityKind, entityKinds, type Target } from '../../../engine/ids.ts';
 import { type Edition, type RankedKind, rankedKinds } from '../../../engine/rules/boards.ts';
@@ -17,7 +20,7 @@ import { asStorage } from '../../sql/errors.ts';
 import { hasRow, readFlag } from '../../sql/rows.ts';
 import type { Snapshots } from '../shared/cache.ts';
 import type { IndexRow } from '../shared/index-rows.ts';
-import { foldWord } from './fold.ts';
+import { findNear, splitPieces } from './near.ts';
 
 export type SearchSort = 'votes' | 'clicks' | 'growth' | 'new' | 'name';
 
@@ -46,6 +49,8 @@ export interface SearchPage {
   readonly count: number;
   readonly countIs: 'exact' | 'at_least';
   readonly hasMore: boolean;
+  /** A word that nothing has, and the one that was sought in its place. */
+  readonly instead: { readonly word: string; readonly shown: string } | null;
 }
 
 const searchesAtOnce = 2;
@@ -83,7 +88,16 @@ const toPattern = (word: string): string => {
   return `%${isStart ? ' ' : ''}${escapePattern(word)}%`;
 };
 
-const buildWord = (sql: Sql, word: string): Fragment => sql`words like ${toPattern(foldWord(word))}`;
+/** Converts words to the form in which they are compared: the schema folds what is searched and this. */
+const foldWords = async (sql: Sql, words: readonly string[]): Promise<readonly string[]> => {
+  if (/^[\x20-\x7e]*$/.test(words.join(' '))) return words;
+  const rows = await sql<{ word: string }[]>`
+    select fold_words(word) as word
+    from unnest(${words as string[]}::text[]) with ordinality as given (word, place) order by place`;
+  return rows.map(({ word }) => word);
+};
+
+const buildWord = (sql: Sql, word: string): Fragment => sql`words like ${toPattern(word)}`;
 
 /** Builds a condition for each word: Postgres uses no index of trigrams for `like all (array)`. */
 const buildConditions = (sql: Sql, { words, tags }: SearchRequest): Fragment => {
@@ -240,6 +254,7 @@ const findPage = async (
     count: Math.min(ranked.length, foundMax),
     countIs,
     hasMore: ranked.length > end,
+    instead: null,
   });
   const { words, tags, page } = request;
   const usesIndex = words.some((word) => isIndexed(word, unicode)) || tags.length > 0;
@@ -258,6 +273,39 @@ const findPage = async (
   // Without a word those that were found need not be the first of the order.
   if (found === null || (isCut && isWhole)) return toPage(walked, 'at_least');
   return toPage(found, isCut ? 'at_least' : 'exact');
+};
+
+/** Seeks with another word in the place of each that may have a wrong letter, until something is found. */
+const findNearPage = async (
+  parts: SearchParts,
+  request: SearchRequest,
+  index: WordIndex,
+): Promise<SearchPage | null> => {
+  for (const [at, word] of request.words.entries()) {
+    const others = request.words.filter((_, place) => place !== at);
+    const condition: Fragment = parts.sql`${buildKind(parts.sql, request.kind)}
+      and ${buildConditions(parts.sql, { ...request, words: others })}`;
+    for (const piece of splitPieces(word)) {
+      const near = await findNear(parts.sql, piece, condition);
+      if (near === null) continue;
+      const shown = word.replace(piece, near);
+      const page = await findPage(parts, { ...request, words: request.words.with(at, shown) }, index);
+      if (page.count > 0) return { ...page, instead: { word, shown } };
+    }
+  }
+  return null;
+};
+
+/** Finds what has all words, else what may be meant by them. */
+const findListed = async (
+  parts: SearchParts,
+  given: SearchRequest,
+  index: WordIndex,
+): Promise<SearchPage> => {
+  const words = await foldWords(parts.sql, given.words);
+  const request = { ...given, words: words.filter((word) => word !== '') };
+  const page = await findPage(parts, request, index);
+  return page.count > 0 ? page : ((await findNearPage(parts, request, index)) ?? page);
 };
 
 const readIndex = async (sql: Sql): Promise<WordIndex> => {
@@ -284,7 +332,7 @@ export const createSearch = (sql: Sql, snapshots: Snapshots, findEdition: Editio
       const index = await asStorage('search.index', getIndex);
       if (!index.exists) return null;
       return snapshots.get(`search ${JSON.stringify(request)}`, () =>
-        limit(() => asStorage('search.find', () => findPage(parts, request, index))),
+        limit(() => asStorage('search.find', () => findListed(parts, request, index))),
       );
     },
   };

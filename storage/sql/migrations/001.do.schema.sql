@@ -7,11 +7,8 @@
 -- Lower case by which names are compared and sorted, letter by letter and whatever the locale of the database. Dotted
 -- and dotless i are one, and so are both small forms of sigma. The lines of a text are one text to Postgres.
 create function fold_case(given text) returns text language plpgsql immutable strict parallel safe as $$
-begin
-  if octet_length(given) = length(given) then
-    return lower(given collate "C");
-  end if;
-  return translate(lower(given collate "C"),
+declare
+  capitals constant text :=
     'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİıĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶ'
     'ŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢ'
     'ȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫςϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊ'
@@ -28,7 +25,8 @@ begin
     '𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌'
     '𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨'
     '𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𖺠𖺡𖺢𖺣𖺤𖺥𖺦𖺧𖺨𖺩𖺪𖺫𖺬𖺭𖺮𖺯𖺰𖺱𖺲𖺳𖺴𖺵𖺶𖺷𖺸𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉'
-    '𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡',
+    '𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡';
+  smalls constant text :=
     'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷ'
     'ÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣ'
     'ȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋσϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњ'
@@ -45,7 +43,16 @@ begin
     '𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳'
     '𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈'
     '𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𖺻𖺼𖺽𖺾𖺿𖻀𖻁𖻂𖻃𖻄𖻅𖻆𖻇𖻈𖻉𖻊𖻋𖻌𖻍𖻎𖻏𖻐𖻑𖻒𖻓𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫'
-    '𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃');
+    '𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃';
+  -- Those that the text has: to look for each of its letters in the whole table would take milliseconds.
+  met text;
+begin
+  if octet_length(given) <> length(given) then
+    met := (select string_agg(distinct letter, '')
+      from unnest(string_to_array(regexp_replace(given, '[^' || capitals || ']+', '', 'g'), null)) as letter);
+  end if;
+  given := lower(given collate "C");
+  return case when met <> '' then translate(given, met, translate(met, capitals, smalls)) else given end;
 end $$;
 
 create sequence incarnations as bigint;
@@ -1291,7 +1298,7 @@ create table search_entries (
 );
 
 -- What a search compares: compatible forms of a letter are one, marks above and below Latin, Greek and Cyrillic letters
--- are left out, ß is ss. The search folds its words the same (storage/catalogue/lists/fold.ts).
+-- are left out, and so are the vowel signs of Arabic and Hebrew, and what is not seen (joiners, variants of emoji); ß is ss.
 create function fold_words(given text) returns text language plpgsql immutable strict parallel safe as $$
 begin
   if octet_length(given) = length(given) then
@@ -1299,7 +1306,8 @@ begin
   end if;
   return replace(fold_case(normalize(regexp_replace(normalize(given, NFKD),
     '([A-Za-z\u00C6-\u02AF\u0370-\u052F\u1C80-\u1C8F\u1D00-\u1DBF\u1E00-\u1FFF\u2C60-\u2C7F\uA640-\uA69F\uA720-\uA7FF])'
-    '[\u0300-\u036F]+', '\1', 'g'), NFC)), 'ß', 'ss');
+    '[\u0300-\u036F]+|[\u00AD\u0591-\u05BD\u05BF-\u05C7\u0640\u064B-\u0652\u0670\u180E\u200B-\u200F\u202A-\u202E\u2060-\u206F'
+    '\uFE00-\uFE0F\uFEFF]+', '\1', 'g'), NFC)), 'ß', 'ss');
 end $$;
 
 -- Each sign of a script without blanks together with the next one, as words: so a word of one or two signs is found
@@ -1317,6 +1325,16 @@ begin
       from unnest(string_to_array(folded, null)) with ordinality as given (sign, place)) as paired
     where sign ~ signs);
 end $$;
+
+-- Hashes of the first letters of each word with one left out: words that are one letter apart have one in common. Only
+-- what is in `pg_catalog` may be called: an index depends on it. It costs far more than it seems, so that no table is read.
+create function list_near(folded text) returns int[] language sql immutable strict parallel safe cost 10000 as $$
+  select array_agg(distinct hashtext(overlay(start placing '' from place for 1)))
+  from (select distinct left(word, 7) as start
+    from regexp_split_to_table(folded, '[ -/:-@[-`{-~\u2000-\u206F\u3000-\u303F]+') as word
+    where length(word) >= 4 and word !~ '^[0-9]+$') as starts,
+    generate_series(1, length(start) + 1) as place
+$$;
 
 -- The row of a listing, none where it is not listed.
 create function describe_search(wanted bigint) returns setof search_entries language sql stable as $$
@@ -1375,6 +1393,7 @@ create trigger users_searched after update of username, display_name on users fo
 
 create index search_new on search_entries (kind, created_at desc, incarnation);
 create index search_names on search_entries (kind, name collate "C", incarnation);
+create index search_near on search_entries using gin (list_near(words));
 
 -- Without the extension, or the right to create it, a node starts and its search says that there is none, until
 -- storage/sql/search-index.ts could build the index.

@@ -161,7 +161,7 @@ test('the badge shows the position on the board of votes', async () => {
 
 test('events since the last edition show in the next one, with the change since the day before', async () => {
   world.clock.skip(86_400_000);
-  await sql`update totals set upvotes = 1_000, votes_logged = 1 where entity_id = 'bot9'`;
+  await sql`update totals set upvotes = 1000, votes_logged = 1 where entity_id = 'bot9'`;
   await makeAll();
   const first = (await get('/leaderboards/bots/votes')).json.results[0];
   const trending = (await get('/leaderboards/bots/trending')).json.results;

@@ -5,7 +5,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { escapeTag } from '../../../http/api/search.ts';
-import { foldWord } from '../../../storage/catalogue/lists/fold.ts';
 import { buildSearchIndex } from '../../../storage/sql/search-index.ts';
 import { addBot, addPack, addServer, addTeam, addUser } from '../../storage/catalogue/directory.ts';
 import { codeOf, openWorld } from './world.ts';
@@ -67,7 +66,7 @@ test('GET /search → 200: letters with two lower-case forms', async () => {
 test('GET /search → 200: marks, composed and compatible forms, and words of one or two signs', async () => {
   const rename = (name: string) => sql`update users set display_name = ${name} where id = 'bot2'`;
   for (const [name, found, others] of [
-    ['Pokémon Café', ['Pokemon', 'POKE\u0301MON', 'cafe', 'Ｃａｆé'], ['pokamon']],
+    ['Pokémon Café', ['Pokemon', 'POKE\u0301MON', 'cafe', 'Ｃａｆé'], ['pokaman']],
     ['Poke\u0301mon', ['pokémon', 'pokemon'], []],
     ['日本音楽ボット', ['音楽', '楽', 'ト', '日本', '音楽ボ', 'ボット'], ['音本', '楽音', '日楽']],
     ['がぎ ﾎﾞｯﾄ', ['が', 'か\u3099', 'ボット'], ['か', 'ホ']],
@@ -90,16 +89,95 @@ test('GET /search → 200: marks, composed and compatible forms, and words of on
   await rename('Маяк и море');
 });
 
-test('the search folds its words as the schema folds what is searched, letter by letter', async () => {
-  const folds = await sql<{ letter: string; folded: string }[]>`
-    select chr(code) as letter, fold_words('é' || chr(code) || chr(769)) as folded
-    from generate_series(1, 131071) as code
-    where code not between 55296 and 57343 and unicode_assigned(chr(code))`;
-  const wrong = folds.filter(({ letter, folded }) => folded !== foldWord(`é${letter}\u0301`));
-  assert.equal(
-    wrong.map(({ letter }) => letter.codePointAt(0)?.toString(16)),
-    [],
-  );
+test('GET /search → 200: other scripts, and signs that are not seen', async () => {
+  const rename = (name: string) => sql`update users set display_name = ${name} where id = 'bot2'`;
+  for (const [name, found, others] of [
+    ['บอทเพลงไทย', ['เพลง', 'ไทย', 'บอ', 'ง'], ['ไพ', 'เทย']],
+    ['مُوسِيقَى عربيّة', ['موسيقى', 'مُوسِيقَى', 'عربية', 'مـوسيقى'], ['موسى']],
+    ['שָׁלוֹם', ['שלום', 'שָׁלוֹם'], []],
+    ['संगीत बॉट', ['संगीत', 'बॉट', 'संग'], ['बाट']],
+    ['음악 봇'.normalize('NFD'), ['음악', '음악'.normalize('NFD'), '봇', '음'], ['악음']],
+    ['Tiếng Việt'.normalize('NFD'), ['tieng', 'TIẾNG', 'viet', 'việt'.normalize('NFD')], []],
+    ['IŞIK İzmir', ['ışık', 'ISIK', 'izmir', 'İZMİR', 'ızmır'], []],
+    ['STRAẞE ǅungla', ['strasse', 'straße', 'ǆungla', 'dz'], []],
+    ['ΣΊΣΥΦΟΣ', ['σίσυφος', 'σισυφοσ', 'ΣΙΣΥΦΟΣ'], []],
+    ['Ｆｕｌｌ １２３', ['full', '123', 'ｆＵｌｌ'], []],
+    ['👩‍💻 ❤️ bot', ['👩‍💻', '❤', '❤️', '💻', '👩'], ['💔']],
+    ['e\u00ADmo\u200Bji', ['emoji', 'emo\u2060ji'], []],
+    ['ŒUVRE ŉ ŁÓDŹ', ['œuvre', 'łodz', 'ŁÓDŹ'], []],
+    [
+      `it's "100%" \\o/ a_b`,
+      [`it's`, `"100%"`, '\\o/', 'a_b', '\\', '"', "'", '0%"'],
+      ['a%b', '1_0', '/o\\'],
+    ],
+  ] as const) {
+    await rename(name);
+    for (const word of found)
+      assert.equal(await search(`q=${encodeURIComponent(word)}`), ['bot2'], `${word} in ${name}`);
+    for (const word of others)
+      assert.equal(await search(`q=${encodeURIComponent(word)}&kind=bot`), [], `${word} in ${name}`);
+  }
+  await rename('Маяк и море');
+  const all = await search('');
+  for (const blank of ['%20', '%E3%80%80', '%E2%80%8D', '%C2%AD%20%EF%B8%8F'])
+    assert.equal(await search(`q=${blank}`), all, blank);
+  for (const marks of ['%CC%81', '%CC%81%CC%81%20%D9%8B%CC%88', '%EF%BF%BD'])
+    assert.equal(await search(`q=a%20${marks}`), [], marks);
+  assert.equal(await search(`q=${'x'.repeat(100)}`), []);
+  assert.equal(codeOf(await world.ask('GET', `/search?q=${'x'.repeat(101)}`)), [400, 'validation_failed']);
+});
+
+test('capitals of all scripts are folded by the schema', async () => {
+  const names = ['ПРИВЕТ', 'Привет', 'ÉÀÇ', '日本', 'ⰀⰀ'];
+  for (const name of names) {
+    const [row] = await sql<{ folded: string }[]>`select fold_case(${name}) as folded`;
+    assert.is(row?.folded, name.toLowerCase());
+  }
+});
+
+test('GET /search → 200: one wrong letter in a word of five, where nothing else is found', async () => {
+  const near = async (query: string) => {
+    const { json } = await world.ask('GET', `/search?${query}`);
+    return [json.instead, json.results.map(({ target_id }: { target_id: string }) => target_id)];
+  };
+  const to = (word: string, shown: string) => ({ word, shown });
+  for (const [query, word, shown, found] of [
+    ['lighthoues', 'lighthoues', 'lighthouse', ['bot0']],
+    ['ligthhouse', 'ligthhouse', 'lighthouse', ['bot0']],
+    ['ilghthouse', 'ilghthouse', 'lighthouse', ['bot0']],
+    ['LIGHHOUSE', 'lighhouse', 'lighthouse', ['bot0']],
+    ['lllighthouse', null, null, []],
+    ['llighthouse', 'llighthouse', 'lighthouse', ['bot0']],
+    ['lighthouze', 'lighthouze', 'lighthouse', ['bot0']],
+    ['kxeeper light', 'kxeeper', 'keeper', ['bot0']],
+    ['light keepre', 'keepre', 'keeper', ['bot0']],
+    ['ligth keepre', null, null, []],
+    ['coper', 'coper', 'copper', ['bot4']],
+    ['copprr', 'copprr', 'copper', ['bot4']],
+    ['gmaes kinds', null, null, []],
+    ['gmaes&kind=team', null, null, []],
+    ['tean1', null, null, []],
+    ['user-of-bto3', null, null, []],
+    ['uesr-of-bot3', null, null, []],
+    ['дисе', null, null, []],
+    ['море маяко', 'маяко', 'маяк', ['bot2']],
+    ['сомореа', null, null, []],
+    ['cnadle', 'cnadle', 'candle', ['bot4']],
+    ['cand1e', null, null, []],
+    ['%25ighthouse_', null, null, []],
+    ['night-lihgt', null, null, []],
+  ] as const)
+    assert.equal(
+      await near(`q=${query}${query.includes('kind=') ? '' : '&kind=bot'}`),
+      [word === null ? null : to(word, shown), found],
+      query,
+    );
+  assert.equal((await near('q=lantren'))[0], null);
+  assert.equal(await near('q=gmaes&kind=bot&page=2'), [to('gmaes', 'games'), []]);
+  assert.equal((await near('q=gmaes&kind=bot'))[1].length, 5);
+  assert.equal((await near('q=light'))[0], null);
+  const { text } = await world.ask('GET', '/search?q=gmaes&kind=bot', { headers: { accept: 'text/html' } });
+  assert.match(text, /Nothing has exactly <b dir="auto">gmaes<\/b>; shown: <b dir="auto">games<\/b>\./);
 });
 
 test('GET /search → 200: kinds, tags and orders', async () => {

@@ -4,7 +4,7 @@
  */
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { changeSettings, otherSettings } from '../../../bench/shared/other-settings.ts';
+import { otherSettings, writeChange } from '../../../bench/shared/other-settings.ts';
 import { readDemoLines } from '../../../ops/demo/demo.ts';
 import { importLines } from '../../../storage/import/import.ts';
 import { writeCopy } from '../../../storage/move/sql-copy.ts';
@@ -59,7 +59,7 @@ test('the table has every setting of a session, or its category is one that chan
 });
 
 test('each one alone, of a role or of a database, is set for our connections', async () => {
-  await changeSettings(admin, 'other');
+  await admin.unsafe(writeChange('other'));
   const plain = await readSettings(address);
   assert.equal(await readSettings(otherAddress), plain, 'all together');
   await admin`alter database other reset all`;
@@ -94,7 +94,7 @@ test('one that the role may not change stops the start by its name', async () =>
 const demoLines = readDemoLines(Date.UTC(2026, 2, 5));
 
 test('import, export and move give the same bytes, from and to such a database', async () => {
-  await changeSettings(admin, 'other');
+  await admin.unsafe(writeChange('other'));
   const [plain, other] = [await openServerSql(address), await openServerSql(otherAddress)];
   for (const { sql } of [plain, other]) await migrate(sql);
   await importLines(plain.sql, demoLines);
