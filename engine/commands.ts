@@ -6,7 +6,7 @@
  * decides it, not this file, so nothing can change between a check and its write. Start, drain and health are
  * in `create.ts`, which is the only caller.
  */
-import type { Loader } from './actors/activation.ts';
+import { type Loader, sendRecentVoters } from './actors/activation.ts';
 import {
   type Actor,
   addWaiter,
@@ -31,7 +31,7 @@ import type {
   Watch,
   WatchedView,
 } from './engine.ts';
-import type { CommitRules, PartsItem, StatsItem, VoteItem } from './entity/items.ts';
+import type { CommitRules, Item, PartsItem, StatsItem, VoteItem } from './entity/items.ts';
 import type { HotState, LazyState } from './entity/state.ts';
 import { computeVotesMax, computeWaitEndMs, findClosure, selectWindow } from './entity/votes.ts';
 import { createDamageError, DomainError } from './errors.ts';
@@ -40,12 +40,13 @@ import type { Flusher } from './flush/flusher.ts';
 import { computeShard, type EntityKind, type EntityRef, type Shard, type Target, toAddress } from './ids.ts';
 import { limits } from './limits.ts';
 import { judgeDueParts, type LivenessParts } from './liveness.ts';
-import type { EngineMeters, HotReader } from './ports.ts';
+import type { EngineMeters, HotReader, LedgerReader } from './ports.ts';
 import {
   type Attempt,
   type Command,
   type Core,
   runCommand,
+  sendItem,
   sendOrInitialise,
   sendUnawaited,
   toDeliveryParts,
@@ -54,6 +55,7 @@ import {
 
 /** The parts of the engine that commands use. */
 export interface CommandCore extends Core {
+  readonly ledger: Core['ledger'] & Pick<LedgerReader, 'listVoters'>;
   readonly flusher: Pick<Flusher, 'waitForFlush' | 'flushEarly' | 'getBacklogSize'>;
   readonly stalenessPoller: Pick<StalenessPoller, 'awaitRecheck' | 'suspectStale'>;
   readonly load: Loader;
@@ -88,10 +90,18 @@ export const createCommands = (core: CommandCore): Commands => ({
   flushEarly: (kind, id) => core.flusher.flushEarly(findShard(kind, id)),
   refreshFacts: (kind, id) => refreshFacts(core, { kind, id }),
   deliverAdjustments: (kind, id) => deliverAdjustmentsOf(toDeliveryParts(core), { kind, id }),
+  restoreVoters: (ref) => restoreVoters(core, ref),
   suspectStale: () => core.stalenessPoller.suspectStale(),
 });
 
 const findShard = (kind: EntityKind, id: string): Shard => computeShard(toAddress(kind, id));
+
+const restoreVoters = async (core: CommandCore, ref: EntityRef): Promise<void> => {
+  // Votes without a row come to SQL first.
+  await core.flusher.waitForFlush(ref.shard);
+  const { generation } = await core.load(ref);
+  await sendRecentVoters({ ...core, send: (item: Item) => sendItem(core, item) }, { ref }, generation);
+};
 
 /* ------------------------------------------------------------------ reads */
 

@@ -124,6 +124,8 @@ export interface Engine {
   refreshFacts(kind: EntityKind, id: string): Promise<void>;
   /** Delivers this entity's open adjustments, after the ledger recorded some (void, delete, reset). Hot. */
   deliverAdjustments(kind: EntityKind, id: string): Promise<void>;
+  /** Sends the votes that SQL has of a listing whose last votes the hot store lost. Hot. */
+  restoreVoters(ref: EntityRef): Promise<void>;
   /**
    * To be called after this process did not run for a while: other nodes may have changed what it caches.
    * Reads then wait until the hot store has reported what changed, at most `limits.recheckMsMax`. Does

@@ -192,8 +192,11 @@ export interface GenerationStore {
 export interface HotUpkeep {
   /** Bots in the given shards whose parts are due to be judged by the store's clock, in any order. */
   listDueParts(shards: readonly Shard[], limit: number): Promise<readonly EntityRef[]>;
-  /** Removes last votes older than the longest window and other expired entries, in one bounded step. */
-  sweep(nowMs: number): Promise<void>;
+  /**
+   * Removes last votes older than the longest window and other expired entries, in one bounded step. Resolves
+   * to listings whose last votes somebody deleted in the store.
+   */
+  sweep(nowMs: number): Promise<readonly EntityRef[]>;
   close(): Promise<void>;
 }
 

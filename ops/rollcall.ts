@@ -17,7 +17,7 @@ import type { CommitRules } from '../engine/entity/items.ts';
 import { computeLongestWaitMs } from '../engine/entity/votes.ts';
 import { StorageError } from '../engine/errors.ts';
 import { assignShards } from '../engine/flush/shard-assignment.ts';
-import type { Shard } from '../engine/ids.ts';
+import type { EntityRef, Shard } from '../engine/ids.ts';
 import type { HotStore, Ledger } from '../engine/ports.ts';
 import { createVoteLogWaiters } from '../http/api/shared/vote-log-waiters.ts';
 import type { App } from '../http/app.ts';
@@ -96,6 +96,8 @@ const heartbeatMs = 30_000;
 /** A node that has sent a heartbeat within this time is named at the start of another one. */
 const nodeAliveMs = 40_000;
 const sweepMs = 60_000;
+/** Listings whose last votes wait to be restored. */
+const restoredMax = 10_000;
 const notesMs = 1_000;
 
 const createOwnLogger = (config: Config): Logger =>
@@ -315,8 +317,21 @@ const startEngine = async (
   return { engine, feed, voteLogWaiters, hashKey, ...watch };
 };
 
+/** Sweeps the hot store, and restores last votes that somebody deleted there; else after the next sweep. */
+const createSweep = ({ hot }: Stores, engine: Engine) => {
+  let lost: readonly EntityRef[] = [];
+  return async (): Promise<void> => {
+    lost = [...lost, ...(await hot.sweep(systemClock.nowMs()))].slice(0, restoredMax);
+    for (const ref of lost) {
+      await engine.restoreVoters(ref);
+      lost = lost.slice(1);
+    }
+  };
+};
+
 const startTimers = (
-  parts: StartContext & Fleet & { readonly stores: Stores; readonly logNotes: () => void },
+  parts: StartContext &
+    Fleet & { readonly stores: Stores; readonly engine: Engine; readonly logNotes: () => void },
 ): (() => void) => {
   const { stores, membership, watches, onWarning } = parts;
   const logFailure = (task: string) => (error: Error) => onWarning(`${task} failed`, error);
@@ -324,11 +339,7 @@ const startTimers = (
     ...watches.start(logFailure),
     startInterval(notesMs, async () => parts.logNotes(), logFailure('the log of notes')),
     startInterval(heartbeatMs, () => membership.writeHeartbeat(), logFailure('the heartbeat')),
-    startInterval(
-      sweepMs,
-      () => stores.hot.sweep(systemClock.nowMs()),
-      logFailure('the sweep of old windows'),
-    ),
+    startInterval(sweepMs, createSweep(stores, parts.engine), logFailure('the sweep of old windows')),
   ];
   return () => {
     for (const cancel of cancels) cancel();

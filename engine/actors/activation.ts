@@ -69,12 +69,19 @@ export const activate = async (
 };
 
 /**
- * Sends the listing's recent votes to the store before its `init`, a bounded step at a time. If the store
- * loses its data meanwhile, it refuses these steps as it refuses the `init`.
+ * Sends the listing's recent votes to the store before its `init`, or when it lost them, a bounded step at a
+ * time. If the store loses its data meanwhile, it refuses these steps as it refuses the `init`.
  */
-const sendRecentVoters = async (
-  { ledger, clock, rules, send }: ActivationParts,
-  { ref }: LedgerEntity,
+export const sendRecentVoters = async (
+  {
+    ledger,
+    clock,
+    rules,
+    send,
+  }: Pick<ActivationParts, 'clock' | 'rules' | 'send'> & {
+    readonly ledger: Pick<LedgerReader, 'listVoters'>;
+  },
+  { ref }: Pick<LedgerEntity, 'ref'>,
   readUnder: number,
 ): Promise<void> => {
   // Two windows, as long as the store itself keeps last votes: a vote may be timed earlier than now.

@@ -128,13 +128,14 @@ const applyInit = (slot: Slot | null, item: InitItem, context: ApplyContext): It
   return { decision: applied, slot: newSlot, effects: buildPurgeEffects(slot) };
 };
 
-/** Records the recent votes of a listing that is not initialised yet. */
-const applyRemember = (slot: Slot | null, item: RememberItem, { generation }: ApplyContext): ItemOutcome => {
-  if (item.readUnder !== generation) return keepSlot(slot, absent);
+/** Records the recent votes of a listing that is not initialised yet, or those that it lacks. */
+const applyRemember = (slot: Slot | null, item: RememberItem, context: ApplyContext): ItemOutcome => {
+  const isCurrent = slot?.incarnation === item.target.incarnation;
+  if (item.readUnder !== context.generation) return keepSlot(slot, isCurrent ? applied : absent);
   const effects = [
-    ...item.cast.map(({ user, atMs }): Effect => ({ kind: 'mark', user, atMs, flag: 'cast' })),
-    ...item.pinned.map(({ user, atMs }): Effect => ({ kind: 'mark', user, atMs, flag: 'pinned' })),
-  ];
+    ...item.cast.map((vote) => ({ ...vote, kind: 'mark', flag: 'cast' }) as const),
+    ...item.pinned.map((vote) => ({ ...vote, kind: 'mark', flag: 'pinned' }) as const),
+  ].filter(({ user, atMs }) => !isCurrent || context.votes(user, atMs, atMs).length === 0);
   return { decision: applied, slot, effects };
 };
 
@@ -301,8 +302,9 @@ const applyToCurrent = (
 ): ItemOutcome => {
   switch (item.kind) {
     case 'init':
-    case 'remember':
       return keepSlot(slot, applied);
+    case 'remember':
+      return applyRemember(slot, item, context);
     case 'stats':
       return applyStats(slot, item, context);
     case 'parts':

@@ -60,7 +60,7 @@ export interface InitItem {
 /**
  * Recent votes of a listing that the store does not know, from the ledger's rows. It must come before the
  * `init`, so that the voters keep waiting. In another generation than `readUnder` the store refuses it as
- * `absent`. A store that has the listing does nothing, because it knows the voters better.
+ * `absent`. A store that has the listing adds the votes that it lacks, and knows the others better.
  */
 export interface RememberItem {
   readonly kind: 'remember';

@@ -76,7 +76,7 @@ const healthMetrics: MetricTable<NodeHealth> = {
   rollcall_redis_mended_total: {
     help:
       'What keys that were deleted in Redis had left out and upkeep found, by kind: dirty, due, parts, ' +
-      'producers; votes are lost. Above 0: somebody deletes keys.',
+      'producers, voters; votes and visitors are lost. Above 0: somebody deletes keys.',
     labels: ['kind'],
     read: ({ mended }) => mended,
   },

@@ -349,6 +349,7 @@ const writersOf = (parts: ModelParts): Pick<HotStore, 'publish' | 'clear' | 'mar
     async sweep(nowMs) {
       await other('sweep');
       for (const shard of shards) sweepShard(shard, nowMs, voteWaitMaxMs);
+      return [];
     },
   };
 };

@@ -34,10 +34,8 @@ export const ruleMutants: readonly Mutant[] = [
   {
     name: 'init of an active entity',
     file: apply,
-    find: `    case 'init':\n    case 'remember':\n      return keepSlot(slot, applied);`,
-    replace:
-      `    case 'init':\n      return applyInit(slot, item, context);\n` +
-      `    case 'remember':\n      return keepSlot(slot, applied);`,
+    find: `    case 'init':\n      return keepSlot(slot, applied);`,
+    replace: `    case 'init':\n      return applyInit(slot, item, context);`,
     why: 'the second node to activate an entity would reset it to its SQL row (I1)',
   },
   {

@@ -72,8 +72,8 @@ export const noteTexts: Readonly<Record<NoteName, readonly [meaning: string, rem
     'set `PUSH_CONTACT` to an address that reaches you',
   ],
   redis_keys_lost: [
-    'somebody deleted accepted votes in Redis before they were in SQL: totals count them, lists lack ' +
-      'them',
+    'somebody deleted accepted votes in Redis before they were in SQL (totals count them, lists lack ' +
+      'them), or visitors of listings (they count as unique once more)',
     'find who did; the note has the command that ends it',
   ],
   redis_may_evict: [

@@ -313,7 +313,10 @@ export const openLmdbStore = async (options: LmdbOptions): Promise<LmdbStore> =>
         startCheckpointLater(writer);
       }),
     sweep: (nowMs) =>
-      runOperation(store, 'sweep', () => sweep(writer, nowMs, Math.max(0, toBucket(nowMs) - 2))),
+      runOperation(store, 'sweep', async () => {
+        await sweep(writer, nowMs, Math.max(0, toBucket(nowMs) - 2));
+        return [];
+      }),
     transfer: createTransfer(writer),
     copyInto: (folder) =>
       runOperation(store, 'copy', async () => {

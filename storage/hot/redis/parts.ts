@@ -56,6 +56,16 @@ export const readParts = async (
   return { state: slot.state, parts };
 };
 
+/** Reads an array of addresses, each before its incarnation. */
+export const takeRefs = (cursor: ByteCursor): EntityRef[] => {
+  const refs: EntityRef[] = [];
+  for (let left = takeArray(cursor); left > 0; left -= 2) {
+    const address = takeText(cursor) as EntityAddress;
+    refs.push(parseEntityRef(address, takeNumber(cursor) as Incarnation, computeShard(address)));
+  }
+  return refs;
+};
+
 /** Lists bots whose parts are due; on a Cluster up to `limit` of each shard. */
 export const listDueParts = async (
   link: Link,
@@ -64,14 +74,7 @@ export const listDueParts = async (
   const groups = await Promise.all(
     link.groupShards(shards).map(async (group) => {
       const tags = toTags(group);
-      const cursor = createCursor(await link.call('due', tags, [now, limit, ...tags]));
-      const due: EntityRef[] = [];
-      for (let left = takeArray(cursor); left > 0; left -= 2) {
-        const address = takeText(cursor) as EntityAddress;
-        const shard = computeShard(address);
-        due.push(parseEntityRef(address, takeNumber(cursor) as Incarnation, shard));
-      }
-      return due;
+      return takeRefs(createCursor(await link.call('due', tags, [now, limit, ...tags])));
     }),
   );
   return groups.flat().slice(0, limit);

@@ -19,6 +19,8 @@ import { packState, takeSlot } from './slots.ts';
 import { toTag } from './tags.ts';
 import { createCursor, takeArray, takeNumber } from './unpack.ts';
 
+/** `WHOLE` of functions/3-items.lua. */
+const wholeSet = '-7240515287105437413';
 /** Entries that one SCAN looks at. */
 const count = 1_000;
 
@@ -133,6 +135,7 @@ const readKey = async (primary: Redis, name: string, key: string): Promise<reado
       const [address, incarnation] = parseListing(rest, 1);
       const visitors: string[][] = await primary.sscanStream(key, { count }).toArray();
       return visitors
+        .map((some) => some.filter((visitor) => visitor !== wholeSet))
         .filter((some) => some.length > 0)
         .map((some) => ({ kind: 'visitors', address, incarnation, visitors: some }));
     }
@@ -222,6 +225,7 @@ const listCommands = ({ prefix }: Link, record: HotRecord): readonly Command[] =
   return [
     ['HSET', key, record.user, packValue(flat)],
     ['PEXPIRE', key, Math.round(lifeMs)],
+    ['ZADD', `${stem}w`, endMs, `${listing}:${bucket}`],
   ];
 };
 
@@ -231,15 +235,18 @@ const listStateCommands = (
 ): readonly Command[] => {
   if (state === null) return [['HSET', `${stem}e`, address, packShortArray([incarnation])]];
   const [first, rest] = packState(incarnation, state);
-  const { parts } = state;
+  const { parts, uniqueClicks } = state;
+  const whole: Command[] = uniqueClicks > 0 ? [['SADD', `${stem}u:${address}:${incarnation}`, wholeSet]] : [];
   if (parts === undefined) {
-    return [['HSET', `${stem}e`, address, Buffer.concat([packShortArray(first), packShortArray(rest)])]];
+    const slot = Buffer.concat([packShortArray(first), packShortArray(rest)]);
+    return [['HSET', `${stem}e`, address, slot], ...whole];
   }
   // Before the parts comes the position of the SQL row. It is 0: no node can still resend work from before.
   const packed = [packShortArray(first), packShortArray([...rest, 0, 0], packHead(parts))];
   return [
     ['HSET', `${stem}e`, address, Buffer.concat(packed)],
     ['ZADD', `${stem}t`, parts.dueMs, address],
+    ...whole,
   ];
 };
 

@@ -176,7 +176,9 @@ test('GET /search → 200: one wrong letter in a word of five, where nothing els
   assert.equal(await near('q=gmaes&kind=bot&page=2'), [to('gmaes', 'games'), []]);
   assert.equal((await near('q=gmaes&kind=bot'))[1].length, 5);
   assert.equal((await near('q=light'))[0], null);
-  const { text } = await world.ask('GET', '/search?q=gmaes&kind=bot', { headers: { accept: 'text/html' } });
+  const headers = { accept: 'text/html', 'x-forwarded-for': '192.0.2.7' };
+  const page = await fetch(`http://127.0.0.1:${world.port}/search?q=gmaes&kind=bot`, { headers });
+  const text = await page.text();
   assert.match(text, /Nothing has exactly <b dir="auto">gmaes<\/b>; shown: <b dir="auto">games<\/b>\./);
 });
 

@@ -138,7 +138,10 @@ const anyInit = (world: World, target: EntityRef, nowMs: number): Item => {
 const anyRemember = (world: World, target: EntityRef): Item => {
   const readUnder = (world.model.shards[target.shard]?.generation ?? 0) + pick(world, [-1, 0, 0, 0]);
   const marks = () => world.cast.filter(() => chance(world, 0.3));
-  return { kind: 'remember', target, readUnder, cast: marks(), pinned: marks() };
+  const cast = marks();
+  // A row of SQL is one or the other.
+  const isCast = (vote: CastVote) => cast.some(({ user, atMs }) => user === vote.user && atMs === vote.atMs);
+  return { kind: 'remember', target, readUnder, cast, pinned: marks().filter((vote) => !isCast(vote)) };
 };
 
 const aroundNow = (world: World, nowMs: number): number =>

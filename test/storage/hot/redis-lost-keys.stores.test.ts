@@ -11,6 +11,7 @@ import { toTag } from '../../../storage/hot/redis/tags.ts';
 import { assertNoNote, assertNote } from '../../support/notes.ts';
 import { botsIn, clicksOf, initOf, publishAll, rules } from '../../support/redis-load.ts';
 import { startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
 
 const test = suite('deleted keys of redis');
 const server = await startRedis();
@@ -143,6 +144,84 @@ test('accepted votes that were deleted before SQL had them are named until someb
     await redis.hdel(key, field);
     await store.sweep(Date.now());
     assertNoNote('redis_keys_lost', store.listDamage());
+  }));
+
+test('visitors that were deleted are named until somebody has read it, also while others come', () =>
+  inWorld(async ({ store, load }) => {
+    await load();
+    await store.sweep(Date.now());
+    assertNoNote('redis_keys_lost', store.listDamage());
+    const [visitors = ''] = await redis.keys(keyOf('u:*'));
+    for (const remove of [
+      () => redis.del(visitors),
+      () => redis.rename(visitors, 'elsewhere'),
+      () =>
+        redis
+          .pexpire(visitors, 1)
+          .then(() => until('it expires', async () => !(await redis.exists(visitors)))),
+    ]) {
+      const before = store.mended.visitors;
+      await remove();
+      await load();
+      await store.sweep(Date.now());
+      await store.sweep(Date.now());
+      assert.is(store.mended.visitors, before + 1);
+      assertNote('redis_keys_lost', store.listDamage());
+      const [, key = '', fields = ''] = /redis-cli HDEL '(.*?)' (.*)$/.exec(store.listDamage().join()) ?? [];
+      await redis.hdel(key, ...fields.replaceAll("'", '').split(' '));
+      await store.sweep(Date.now());
+      assertNoNote('redis_keys_lost', store.listDamage());
+    }
+  }));
+
+test('last votes that were deleted are named once, and come back from SQL without another change', () =>
+  inWorld(async ({ store, send }) => {
+    const [first, second] = [voteBy('1'), voteBy('2')];
+    await send(first, second);
+    assert.equal(await store.sweep(Date.now()), []);
+    const [votes = ''] = await redis.keys(keyOf('v:*'));
+    const kept = await redis.hgetallBuffer(votes);
+    for (const meanwhile of [[], [voteBy('3')]]) {
+      await redis.del(votes);
+      await send(...meanwhile);
+      assert.equal(await store.sweep(Date.now()), [bot]);
+      assert.equal(await store.sweep(Date.now()), []);
+
+      const cast = [first, second].map(({ user, atMs }) => ({ user, atMs }));
+      await send({ kind: 'remember', target: bot, readUnder: 1, cast, pinned: [] });
+      const now = await redis.hgetallBuffer(votes);
+      assert.equal([now['1'], now['2']], [kept['1'], kept['2']]);
+      assert.is(Object.keys(now).length, 2 + meanwhile.length);
+      assert.equal(await store.sweep(Date.now()), []);
+    }
+    assert.is(store.mended.voters, 2);
+  }));
+
+test('a vote that was released stays so when last votes come back', () =>
+  inWorld(async ({ store, send }) => {
+    const vote = voteBy('1');
+    const release = [{ user: '1', atMs: vote.atMs }];
+    const voided = { upvotes: -2, downvotes: 0, releaseBeforeMs: 0, release, pinned: [] };
+    await send(vote);
+    await send({ ...{ kind: 'adjust', target: bot, sequence: 1 }, ...voided });
+    const [votes = ''] = await redis.keys(keyOf('v:*'));
+    const kept = await redis.hgetallBuffer(votes);
+    await send({ kind: 'remember', target: bot, readUnder: 1, cast: release, pinned: [] });
+    assert.equal(await redis.hgetallBuffer(votes), kept);
+    assert.equal(await store.sweep(Date.now()), []);
+  }));
+
+test('what is deleted, listed again or moved between rounds is no loss', () =>
+  inWorld(async ({ store, send, load }) => {
+    await send(voteBy('1'));
+    await load();
+    await send({ kind: 'forget', target: bot });
+    const again = { ...bot, incarnation: (Number(bot.incarnation) + 100) as typeof bot.incarnation };
+    await send(initOf(again));
+    assert.equal(await store.sweep(Date.now()), []);
+    await redis.del(keyOf('w'));
+    assert.equal(await store.sweep(Date.now()), []);
+    assert.equal([store.mended.visitors, store.mended.voters], [0, 0]);
   }));
 
 test('without the list of changes and the mark of moves readers learn all the same', () =>

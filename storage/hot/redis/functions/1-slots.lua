@@ -1,7 +1,7 @@
 -- What every function of the library shares: the store's clock, key names, and the packed form of a slot.
 --
 -- All keys of a shard are its key stem, `<prefix>{s<N>}:`, and a letter: `e` entities, `d` dirty, `o` outbox,
--- `p` producers, `c` changes, `t` due parts, `u:<listing>` visitors, `v:<listing>:<bucket>` last votes,
+-- `p` producers, `c` changes, `t` due parts, `u:<listing>` visitors, `v:<listing>:<bucket>` last votes, `w` which of these there are,
 -- `b:<listing>:<shard count>` parts. A listing is `<address>:<incarnation>`. `e` also holds the shard's generation, version and producers, in fields that
 -- begin with `!` as no address does: a batch then costs one read and one write. On one server the key
 -- `<prefix>moved` changes with every call that changes a shard's head (see `heads`). Numbers are doubles, exact up

@@ -66,6 +66,10 @@ local function isInBaseRow(slot)
   return openRest(slot)[BASE_VERSION] >= lostPositions[index + 1]
 end
 
+-- The member of a set of visitors that says that it is the first one: without it somebody deleted the set. A number,
+-- as the others, so that Redis stores it as compactly.
+local WHOLE = '-7240515287105437413'
+
 -- Checks at once whether a visitor is new, and counts them.
 local function countVisitor(work, slot, rest, visitor)
   local key = work.stem .. 'u:' .. getListing(slot)
@@ -73,6 +77,7 @@ local function countVisitor(work, slot, rest, visitor)
   local new = work.visitors[key] or {}
   if not new[visitor] and call('SISMEMBER', key, visitor) == 0 then
     new[visitor] = true
+    new[WHOLE] = new[WHOLE] or rest[UNIQUE_CLICKS] == 0 or nil
     work.visitors[key] = new
     rest[UNIQUE_CLICKS] = rest[UNIQUE_CLICKS] + 1
   end
@@ -248,15 +253,19 @@ local function applyInit(work, slot, at)
     return BEHIND
   end
   replaceListing(work, slot, first[1], first, items[at + 4])
+  if openRest(slot)[UNIQUE_CLICKS] > 0 then
+    work.visitors = work.visitors or {}
+    work.visitors[work.stem .. 'u:' .. getListing(slot)] = { [WHOLE] = true }
+  end
   return APPLIED
 end
 
 -- The shard's generation before the SQL rows were read, cast votes, pinned cast votes (user, time, user, time
--- …). The listing does not exist in the store yet: only its voters are written.
-local function applyRemember(work, slot, at)
+-- …). Only voters are written, and of a listing that exists only those that are missing.
+local function applyRemember(work, slot, at, exists)
   local items = work.items
   if items[at] ~= work.generation then
-    return ABSENT
+    return exists and APPLIED or ABSENT
   end
   local listing = toListing(slot[ADDRESS], items[at - 1])
   for offset = 1, 2 do
@@ -265,7 +274,10 @@ local function applyRemember(work, slot, at)
     for index = 1, #castVotes, 2 do
       local user, atMs = castVotes[index], castVotes[index + 1]
       local key = toVotesKey(work.stem, listing, toBucket(atMs))
-      voting.writeVote(work, key, user, voting.readVotes(work, key, user), atMs, flag)
+      local votes = voting.readVotes(work, key, user)
+      if not (exists and voting.hasVote(votes, atMs)) then
+        voting.writeVote(work, key, user, votes, atMs, flag)
+      end
     end
   end
   return APPLIED
@@ -302,8 +314,10 @@ local function applyItem(work, slot, at)
     return APPLIED
   end
   if exists and current == incarnation then
-    if kind == INIT or kind == REMEMBER then
+    if kind == INIT then
       return APPLIED
+    elseif kind == REMEMBER then
+      return applyRemember(work, slot, at, true)
     elseif lostPositions and isContained(work, slot, kind, items[at]) then
       if kind == CLICK then
         rememberVisitor(work, slot, items[at])

@@ -48,14 +48,20 @@ function voting.writeVote(work, key, user, votes, atMs, flag)
   end
 end
 
+function voting.hasVote(votes, atMs)
+  for index = 1, votes and #votes or 0, 2 do
+    if votes[index] == atMs then
+      return true
+    end
+  end
+  return false
+end
+
 function voting.setVoteFlag(work, slot, user, atMs, flag)
   local key = toVotesKey(work.stem, getListing(slot), toBucket(atMs))
   local votes = voting.readVotes(work, key, user)
-  for index = 1, votes and #votes or 0, 2 do
-    if votes[index] == atMs then
-      voting.writeVote(work, key, user, votes, atMs, flag)
-      return
-    end
+  if voting.hasVote(votes, atMs) then
+    voting.writeVote(work, key, user, votes, atMs, flag)
   end
 end
 
@@ -94,9 +100,9 @@ function voting.addToOutbox(work, slot, at, count)
   end
 end
 
--- The field that counts the votes in the outbox, from the first `mend` on, and the one that counts those that were
--- lost there.
-voting.outboxField, voting.lostField = '!o', '!lost'
+-- The field that counts the votes in the outbox, from the first `mend` on, the one that counts those that were lost
+-- there, and the one that counts listings that lost their visitors.
+voting.outboxField, voting.lostField, voting.unseenField = '!o', '!lost', '!unseen'
 
 function voting.countOutbox(key, more)
   local counted = more ~= 0 and call('HGET', key, voting.outboxField)

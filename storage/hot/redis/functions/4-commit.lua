@@ -92,7 +92,7 @@ end
 local fields = {}
 
 -- A bucket expires when no window reaches its votes. The expiry is set while the bucket holds only the votes
--- just written.
+-- just written. A new one that is listed (`w`) was deleted: a score below 0 says so.
 function voting.writeVotes(work)
   for key, written in pairs(work.votes) do
     local count, endMs = 0, 0
@@ -102,9 +102,15 @@ function voting.writeVotes(work)
       count = count + 2
       endMs = (toBucket(votes[1]) + 2) * bucketMs + rules.storedMs
     end
-    callChunked('HSET', key, fields, count)
-    if call('HLEN', key) * 2 <= count then
+    local added, size = callChunked('HSET', key, fields, count), call('HLEN', key)
+    if size * 2 <= count then
       call('PEXPIRE', key, max(bucketMs, endMs - nowMs))
+    end
+    if size == added then
+      local index, name = work.stem .. 'w', sub(key, #work.stem + 3)
+      if call('ZADD', index, endMs, name) == 0 then
+        call('ZADD', index, -endMs, name)
+      end
     end
   end
 end
@@ -124,8 +130,11 @@ end
 
 -- Writes the collected visitors of a slot and counts the new ones.
 local function writeCollectedVisitors(work, slot)
-  local rest = openRest(slot)
-  rest[UNIQUE_CLICKS] = rest[UNIQUE_CLICKS] + callChunked('SADD', work.stem .. 'u:' .. getListing(slot), slot[VISITORS])
+  local rest, key = openRest(slot), work.stem .. 'u:' .. getListing(slot)
+  if rest[UNIQUE_CLICKS] == 0 then
+    call('SADD', key, WHOLE)
+  end
+  rest[UNIQUE_CLICKS] = rest[UNIQUE_CLICKS] + callChunked('SADD', key, slot[VISITORS])
 end
 
 -- Updates the dirty index for slots that became dirty or clean.

@@ -175,7 +175,34 @@ local function sweep(keys, arguments)
 end
 
 -- What `mend` found in one step.
-moves.found = { 'dirty', 'due', 'parts', 'producers', 'votes' }
+moves.found = { 'dirty', 'due', 'parts', 'producers', 'votes', 'visitors', 'voters' }
+
+-- Notices visitors that were deleted, and adds the listing to `lost` where last votes were.
+function moves.mendPeople(stem, slot, found, lost)
+  local rest, listing, voters = openRest(slot), getListing(slot), 0
+  local visitors = stem .. 'u:' .. listing
+  if rest[UNIQUE_CLICKS] > 0 and call('SISMEMBER', visitors, WHOLE) == 0 then
+    call('SADD', visitors, WHOLE)
+    call('HSET', stem .. 'e', voting.unseenField, digits((call('HGET', stem .. 'e', voting.unseenField) or 0) + 1))
+    found.visitors = found.visitors + 1
+  end
+  for bucket = toBucket(nowMs) - 2, found.isListed and toBucket(nowMs) + 1 or 0 do
+    local name = listing .. ':' .. digits(bucket)
+    local endMs = tonumber(call('ZSCORE', stem .. 'w', name) or nowMs)
+    if endMs < 0 then
+      call('ZADD', stem .. 'w', -endMs, name)
+      voters = voters + 1
+    elseif endMs > nowMs and call('EXISTS', stem .. 'v:' .. name) == 0 then
+      call('ZREM', stem .. 'w', name)
+      voters = voters + 1
+    end
+  end
+  if voters > 0 then
+    found.voters = found.voters + voters
+    lost[#lost + 1] = slot[ADDRESS]
+    lost[#lost + 1] = slot[INCARNATION]
+  end
+end
 
 -- Compares a record with the indexes that must name it. Parts whose table is gone are dropped: their sums would
 -- count each further post a second time.
@@ -215,10 +242,15 @@ function moves.mendOutbox(stem, found)
 end
 
 -- Compares records with what is queued for them: mends what a deleted key left out. One step of a round over a
--- shard. Answers the next cursor, the votes that were lost without a row in SQL so far, and what was found.
+-- shard. Answers the next cursor, the votes that were lost without a row in SQL so far, the listings that lost their
+-- visitors, what was found, and the listings that lost last votes (address, incarnation …).
 -- Arguments: prefix, shard, cursor, entities.
 local function mend(keys, arguments)
-  local stem, found, reply = getStem(arguments[1], tonumber(arguments[2])), {}, {}
+  local stem, found, reply, lost = getStem(arguments[1], tonumber(arguments[2])), {}, {}, {}
+  nowMs = readClock('')
+  local over = call('ZRANGEBYSCORE', stem .. 'w', -nowMs, nowMs, 'LIMIT', 0, chunkMax)
+  callChunked('ZREM', stem .. 'w', over)
+  found.isListed = call('ZCARD', stem .. 'w') > 0
   for _, name in ipairs(moves.found) do
     found[name] = 0
   end
@@ -231,6 +263,7 @@ local function mend(keys, arguments)
       local slot = openSlot(name, step[2][index + 1])
       if slot[EXISTS] then
         moves.mendListing(stem, slot, found)
+        moves.mendPeople(stem, slot, found, lost)
       end
     end
   end
@@ -241,5 +274,6 @@ local function mend(keys, arguments)
   if found.dirty + found.votes > 0 then
     moves.record(keys, arguments[1])
   end
-  return pack(step[1]) .. pack(tonumber(call('HGET', stem .. 'e', voting.lostField) or 0)) .. pack(reply)
+  local votes, visitors = unpack(call('HMGET', stem .. 'e', voting.lostField, voting.unseenField))
+  return concat({ pack(step[1]), pack(tonumber(votes or 0)), pack(tonumber(visitors or 0)), pack(reply), pack(lost) })
 end
