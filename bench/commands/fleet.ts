@@ -12,9 +12,8 @@ import { ArgumentError, count, flag, names, parseCount, type Values, word } from
 import { formatFailures } from '../report/rows.ts';
 import { tabulate } from '../report/table.ts';
 import { votesPerConnectionAndSecond } from '../scenarios/vote.ts';
-import { readBodySizes } from '../servers/contestants.ts';
+import { startBareBeside } from '../servers/contestants.ts';
 import type { ServerProcess } from '../servers/process.ts';
-import { startBare } from '../servers/rollcall.ts';
 import { openWorld, type World } from '../servers/world.ts';
 
 const columns = `\
@@ -78,7 +77,7 @@ const growTo = async ({ world, bare, context }: Run, size: number): Promise<void
   while (world.nodes.length < size) {
     context.live.show(`starting node ${world.nodes.length + 1} …`);
     const { url } = await world.start();
-    bare.push(await world.own(startBare(await readBodySizes(url, world.directory))));
+    bare.push(await world.own(startBareBeside(url, world.directory)));
   }
 };
 

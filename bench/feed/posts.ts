@@ -2,10 +2,12 @@
  * Posts of stats at a fixed rate, whether or not answers come, and a follower that times them: from the
  * acknowledgement of a post to the message with its number.
  */
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
+import { sendOne } from '../load/send.ts';
 import type { Holder } from '../scenarios/directory.ts';
+import { runAtOnce } from '../shared/at-once.ts';
 
-export interface PostPlan {
+interface PostPlan {
   readonly url: string;
   readonly perSecond: number;
   /** They post in turn. */
@@ -15,38 +17,32 @@ export interface PostPlan {
 /** A post was acknowledged: of this bot, with this number of servers, so many ms after it was sent. */
 export type OnPosted = (bot: Holder, servers: number, ackMs: number) => void;
 
-export interface Poster {
-  /** Posts that were acknowledged. */
-  readonly acknowledged: number;
-  /** Posts until the returned function is called, which resolves after the last answer. */
-  start(plan: PostPlan, onPosted: OnPosted): () => Promise<void>;
-  /** One post of each bot, as fast as the server answers. */
-  postAll(url: string, bots: readonly Holder[]): Promise<void>;
-  close(): void;
-}
-
 const socketsMax = 128;
 const tickMs = 20;
 
 /** Each post has a number of servers that none had before, so that it changes its bot. */
-export const createPoster = (): Poster => {
+export const createPoster = () => {
   const agent = new Agent({ keepAlive: true, maxSockets: socketsMax });
-  let posts = 0;
-  let acknowledged = 0;
+  let [posts, acknowledged] = [0, 0];
   const post = async (url: string, bot: Holder, onPosted: OnPosted): Promise<void> => {
     const servers = ++posts;
-    const ackMs = await send(agent, url, { bot, servers });
+    const startedMs = performance.now();
+    const headers = { authorization: `Bot ${bot.token}` };
+    const body = `{"servers":${servers}}`;
+    const { status } = await sendOne(agent, url, { method: 'POST', path: '/bots/stats', headers, body });
+    if (status !== 200) throw new Error(`a post got ${status}`);
     acknowledged += 1;
-    onPosted(bot, servers, ackMs);
+    onPosted(bot, servers, performance.now() - startedMs);
   };
   return {
+    /** Posts that were acknowledged. */
     get acknowledged() {
       return acknowledged;
     },
-    start: ({ url, perSecond, bots }, onPosted) => {
+    /** Posts until the returned function is called, which resolves after the last answer. */
+    start: ({ url, perSecond, bots }: PostPlan, onPosted: OnPosted) => {
       const pending = new Set<Promise<void>>();
-      let owed = 0;
-      let next = 0;
+      let [owed, next] = [0, 0];
       const timer = setInterval(() => {
         owed += (perSecond * tickMs) / 1_000;
         for (; owed >= 1; owed--) {
@@ -55,40 +51,17 @@ export const createPoster = (): Poster => {
           void sent.finally(() => pending.delete(sent));
         }
       }, tickMs);
-      return async () => {
+      return async (): Promise<void> => {
         clearInterval(timer);
         await Promise.all(pending);
       };
     },
-    postAll: async (url, bots) => {
-      const left = bots.values();
-      const postSome = async (): Promise<void> => {
-        for (const bot of left) await post(url, bot, () => {});
-      };
-      await Promise.all(Array.from({ length: socketsMax }, postSome));
-    },
+    /** One post of each bot, as fast as the server answers. */
+    postAll: (url: string, bots: readonly Holder[]): Promise<void> =>
+      runAtOnce(bots, socketsMax, (bot) => post(url, bot, () => {})),
     close: () => agent.destroy(),
   };
 };
-
-const send = (
-  agent: Agent,
-  url: string,
-  { bot, servers }: { readonly bot: Holder; readonly servers: number },
-): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const startedMs = performance.now();
-    const body = `{"servers":${servers}}`;
-    const headers = { authorization: `Bot ${bot.token}`, 'content-length': body.length };
-    const sent = request(`${url}/bots/stats`, { agent, method: 'POST', headers }, (response) => {
-      response.resume().once('end', () => {
-        if (response.statusCode === 200) resolve(performance.now() - startedMs);
-        else reject(new Error(`a post got ${response.statusCode}`));
-      });
-    });
-    sent.on('error', reject);
-    sent.end(body);
-  });
 
 export interface Probe {
   acknowledge(bot: Holder, servers: number): void;

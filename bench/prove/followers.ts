@@ -21,15 +21,10 @@ export interface Followed {
   /** Its log began again: its numbers say nothing. */
   isReset: boolean;
 }
-export interface Follower {
-  readonly followed: ReadonlyMap<string, Followed>;
-  stop(): Promise<void>;
-}
-
 const startMsMax = 20_000;
 
 /** Begins to follow; resolves when the totals of every bot have come. */
-export const startFollower = async (subject: Subject, log: ProveLog): Promise<Follower> => {
+export const startFollower = async (subject: Subject, log: ProveLog) => {
   const listings = new Map(subject.listings.map((listing) => [`bot/${listing.id}`, listing]));
   const followed = new Map<string, Followed>();
   for (const target of listings.keys())
@@ -46,13 +41,14 @@ export const startFollower = async (subject: Subject, log: ProveLog): Promise<Fo
     await Promise.race([sleep(20), running]);
   }
   return {
-    followed,
-    stop: async () => {
+    followed: followed as ReadonlyMap<string, Followed>,
+    stop: async (): Promise<void> => {
       stopping.abort();
       await running;
     },
   };
 };
+export type Follower = Awaited<ReturnType<typeof startFollower>>;
 
 const run = async (
   subject: Subject,

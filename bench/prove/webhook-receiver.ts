@@ -8,17 +8,6 @@ import { receive } from '../../http/client/receive.ts';
 import { askPatiently } from './patient.ts';
 import type { Listing, Subject } from './subject.ts';
 
-export interface WebhookReceiver {
-  /** Bots that have one. */
-  readonly bots: ReadonlySet<string>;
-  /** By bot: the itags of votes whose event came. */
-  readonly votes: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Events with a wrong signature, or one id for two events, in words. */
-  readonly wrong: readonly string[];
-  /** Deletes the webhooks and ends. */
-  close(): Promise<void>;
-}
-
 interface ReceiverState {
   readonly secrets: Map<string, string>;
   readonly votes: Map<string, Set<string>>;
@@ -117,7 +106,7 @@ const createWebhooks = async (
 };
 
 /** Listens, and makes the webhooks that the server allows and reaches; the set of bots may be empty. */
-export const openReceiver = async (subject: Subject): Promise<WebhookReceiver> => {
+export const openReceiver = async (subject: Subject) => {
   const state: ReceiverState = { secrets: new Map(), votes: new Map(), events: new Map(), wrong: [] };
   const server = createServer((request, response) => {
     void take(state, request).finally(() => response.writeHead(204).end());
@@ -126,13 +115,18 @@ export const openReceiver = async (subject: Subject): Promise<WebhookReceiver> =
   const { port } = server.address() as AddressInfo;
   const created = await createWebhooks(subject, state, `http://127.0.0.1:${port}`);
   return {
-    bots: new Set([...created.keys()].map(({ id }) => id)),
-    votes: state.votes,
-    wrong: state.wrong,
-    close: async () => {
+    /** Bots that have one. */
+    bots: new Set<string>([...created.keys()].map(({ id }) => id)),
+    /** By bot: the itags of votes whose event came. */
+    votes: state.votes as ReadonlyMap<string, ReadonlySet<string>>,
+    /** Events with a wrong signature, or one id for two events, in words. */
+    wrong: state.wrong as readonly string[],
+    /** Deletes the webhooks and ends. */
+    close: async (): Promise<void> => {
       for (const [listing, webhook] of created) await deleteWebhook(subject, listing, webhook);
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
 };
+export type WebhookReceiver = Awaited<ReturnType<typeof openReceiver>>;

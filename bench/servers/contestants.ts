@@ -11,7 +11,7 @@ import { findFailedClaims, type Skill } from '../peers/check.ts';
 import { type Directory, toCode } from '../scenarios/directory.ts';
 import { type PeerName, peerNames } from '../scenarios/scenario.ts';
 import { type ServerProcess, startServer } from './process.ts';
-import { type BodySizes, startBare } from './rollcall.ts';
+import { startBare } from './rollcall.ts';
 import { findStores } from './stores.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -54,20 +54,21 @@ export const startPeer = async (
 const startEmbedded = async ({ directory }: World): Promise<ServerProcess> =>
   (await openWorld({ stores: 'embedded', bots: directory.bots.length, directory })).start();
 
-/** The body sizes of the bare server, so that both servers send the same number of bytes. */
-export const readBodySizes = async (url: string, { bots }: Directory): Promise<BodySizes> => {
-  const size = async (path: string, accept = '*/*'): Promise<number> => {
+/** Starts the bare server with answers as long as those of this one. */
+export const startBareBeside = async (url: string, { bots: [first] }: Directory): Promise<ServerProcess> => {
+  const sizes: Record<string, string> = {};
+  for (const [name, path, accept = '*/*'] of [
+    ['BODY_BYTES', `/bots/${first?.id}`],
+    ['INDEX_BYTES', '/bots/@index'],
+    ['BADGE_BYTES', `/badges/bots/${first?.id}/servers.svg`],
+    ['LISTING_BYTES', `/@${toCode(first?.id ?? '')}`, 'text/html'],
+    ['SEARCH_BYTES', '/search?q=bot-1'],
+  ] as const) {
     const response = await fetch(`${url}${path}`, { headers: { Accept: accept } });
     if (!response.ok) throw new Error(`GET ${path} answers ${response.status}`);
-    return (await response.arrayBuffer()).byteLength;
-  };
-  return {
-    bot: await size(`/bots/${bots[0]?.id}`),
-    index: await size('/bots/@index'),
-    badge: await size(`/badges/bots/${bots[0]?.id}/servers.svg`),
-    listing: await size(`/@${toCode(bots[0]?.id ?? '')}`, 'text/html'),
-    search: await size('/search?q=bot-1'),
-  };
+    sizes[name] = String((await response.arrayBuffer()).byteLength);
+  }
+  return startBare(sizes);
 };
 
 /** Starts and checks the servers, in the order of reports; they end with the world, or with the run. */
@@ -82,7 +83,7 @@ export const startContestants = async (
     // On embedded stores of its own, beside those of the run.
     ...(embedded ? [startEmbedded(world)] : []),
   ]);
-  const bare = await own(startBare(await readBodySizes(ours.url, directory)));
+  const bare = await own(startBareBeside(ours.url, directory));
   const started = new Map<string, ServerProcess>([
     ['rollcall', ours],
     ...[...peers, 'rollcall-embedded'].map((name, index) => [name, others[index]] as [string, ServerProcess]),

@@ -50,76 +50,47 @@ export const createFolder = (): Folder => {
   };
 };
 
-export interface RollcallOptions {
-  readonly directory: Directory;
-  /** The folder for its CPU profile; `null`: none. */
-  readonly profileDir: string | null;
+/** How Rollcall is started on stores: by this checkout's program, or by that of another. */
+export interface Installation {
+  readonly folder: Folder;
   /** `REDIS_URL` and `DATABASE_URL`, both empty for the embedded stores. */
   readonly stores: Readonly<Record<string, string>>;
-  /** The `ops/bin/rollcall` of another checkout; default: this one's server. */
-  readonly program?: string;
+  /** The `ops/bin/rollcall` of another checkout. */
+  readonly program?: string | undefined;
 }
 
-const buildSettings = (folder: Folder, stores: Readonly<Record<string, string>>) => ({
-  ...settings,
-  ...stores,
-  ...changedSettings,
-  DATA_DIR: folder.dataDir,
+const buildSettings = ({ folder, stores }: Installation) => ({
+  ...{ ...settings, ...stores, ...changedSettings, DATA_DIR: folder.dataDir },
 });
 
 /** Imports the directory and `more` records, as an operator does. */
 export const importDirectory = async (
-  folder: Folder,
-  { directory, stores, program }: Omit<RollcallOptions, 'profileDir'>,
+  installation: Installation,
+  directory: Directory,
   more: readonly ImportRecord[] = [],
 ): Promise<void> => {
+  const { folder, program } = installation;
   const file = join(folder.path, 'directory.jsonl');
   const lines = more.map((record) => `${JSON.stringify(record)}\n`);
   writeFileSync(file, toImportLines(directory) + lines.join(''));
-  const own = buildSettings(folder, stores);
   const [cli, words] = program ? [program, ['ops']] : ['../../ops/cli/main.ts', []];
-  await runProgram({ file: cli, args: [...words, 'import', file], settings: own });
+  await runProgram({ file: cli, args: [...words, 'import', file], settings: buildSettings(installation) });
 };
 
 /** Starts the server on the existing stores; `more` are settings beside those of every measured server. */
 export const startOn = (
-  folder: Folder,
-  { profileDir, stores, program }: Omit<RollcallOptions, 'directory'>,
-  more: Readonly<Record<string, string>> = {},
-): Promise<ServerProcess> => {
-  const nodeWords = profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`];
-  return startServer({
-    file: program ?? '../../ops/main.ts',
-    args: program ? ['start'] : [],
-    settings: { ...buildSettings(folder, stores), ...more },
-    nodeArgs: nodeWords,
-  });
-};
-
-/** Imports the directory and starts the server on it. */
-export const startRollcall = async (folder: Folder, options: RollcallOptions): Promise<ServerProcess> => {
-  await importDirectory(folder, options);
-  return startOn(folder, options);
-};
-
-/** Bytes of a bot, the index, a badge, a bot's page in a browser, and the answer to a search. */
-export interface BodySizes {
-  readonly bot: number;
-  readonly index: number;
-  readonly badge: number;
-  readonly listing: number;
-  readonly search: number;
-}
-
-/** Starts the bare server, which answers with bodies of the given sizes. */
-export const startBare = ({ bot, index, badge, listing, search }: BodySizes): Promise<ServerProcess> =>
+  installation: Installation,
+  more: Readonly<Record<string, string>>,
+  /** The folder for its CPU profile; `null`: none. */
+  profileDir: string | null,
+): Promise<ServerProcess> =>
   startServer({
-    file: '../programs/bare.ts',
-    settings: {
-      BODY_BYTES: String(bot),
-      INDEX_BYTES: String(index),
-      BADGE_BYTES: String(badge),
-      LISTING_BYTES: String(listing),
-      SEARCH_BYTES: String(search),
-    },
+    file: installation.program ?? '../../ops/main.ts',
+    args: installation.program ? ['start'] : [],
+    settings: { ...buildSettings(installation), ...more },
+    nodeArgs: profileDir === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`],
   });
+
+/** Starts the bare server, with sizes of its answers as settings. */
+export const startBare = (sizes: Readonly<Record<string, string>> = {}): Promise<ServerProcess> =>
+  startServer({ file: '../programs/bare.ts', settings: sizes });

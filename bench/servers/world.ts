@@ -49,8 +49,7 @@ export const openWorld = async (options: WorldOptions): Promise<World> => {
   const directory = options.directory ?? createDirectory({ bots, users });
   const folder = createFolder();
   const stores = typeof wanted === 'string' ? await openStores(wanted, peers) : wanted;
-  const program = options.program === undefined ? {} : { program: options.program };
-  const wholly = { stores: stores.rollcall, ...program };
+  const installation = { folder, stores: stores.rollcall, program: options.program };
   const servers = new Set<ServerProcess>();
   const nodes: ServerProcess[] = [];
   const end = async (server: ServerProcess): Promise<void> => {
@@ -66,7 +65,7 @@ export const openWorld = async (options: WorldOptions): Promise<World> => {
   const world: World = {
     ...{ stores, folder, directory, nodes, own, end },
     start: async (more = {}) => {
-      const node = await own(startOn(folder, { profileDir, ...wholly }, { ...settings, ...more }));
+      const node = await own(startOn(installation, { ...settings, ...more }, profileDir));
       nodes.push(node);
       return node;
     },
@@ -78,7 +77,7 @@ export const openWorld = async (options: WorldOptions): Promise<World> => {
     },
   };
   open.add(world);
-  await importDirectory(folder, { directory, ...wholly }, options.records).catch(async (error: unknown) => {
+  await importDirectory(installation, directory, options.records).catch(async (error: unknown) => {
     await world.close();
     throw error;
   });

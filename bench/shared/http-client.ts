@@ -29,21 +29,16 @@ export class NoAnswer extends Error {
   }
 }
 
-export interface Client {
-  /** Rejects with `NoAnswer`. */
-  ask(url: string, given?: ClientRequest): Promise<Answer>;
-  close(): void;
-}
-
 const answerMsMax = 15_000;
 
 /** A client with at most so many connections. */
-export const createClient = (connections: number): Client => {
+export const createClient = (connections: number) => {
   const options = { keepAlive: true, maxSockets: connections, scheduling: 'fifo' } as const;
   const agents = { http: new Agent(options), https: new TlsAgent(options) };
   return {
-    ask: (url, given = {}) =>
-      new Promise((resolve, reject) => {
+    /** Rejects with `NoAnswer`. */
+    ask: (url: string, given: ClientRequest = {}) =>
+      new Promise<Answer>((resolve, reject) => {
         const fail = (error: NodeJS.ErrnoException): void => reject(new NoAnswer(error));
         const isTls = url.startsWith('https:');
         const outgoing = (isTls ? sendSecurely : send)(
@@ -67,9 +62,10 @@ export const createClient = (connections: number): Client => {
         outgoing.on('error', fail);
         outgoing.end(given.body);
       }),
-    close: () => {
+    close: (): void => {
       agents.http.destroy();
       agents.https.destroy();
     },
   };
 };
+export type Client = ReturnType<typeof createClient>;

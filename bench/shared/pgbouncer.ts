@@ -17,14 +17,6 @@ import { findFreePort } from './free-port.ts';
 import { findFolder, findOrInstallProgram } from './needed-program.ts';
 import { findUnprivilegedUser, letPass } from './unprivileged-user.ts';
 
-export interface Pgbouncer {
-  /** The address of a database through the pooler. */
-  address(database: string): string;
-  /** Reads other settings, as a running one does at SIGHUP. */
-  reload(settings: readonly string[]): void;
-  close(): Promise<void>;
-}
-
 const find = (): string | null => findFolder('pgbouncer', ['/usr/sbin', '/usr/local/bin']);
 
 /** Returns the path of the program. Throws what to install when it is missing. */
@@ -35,7 +27,7 @@ export const findPgbouncer = (): string => {
 };
 
 /** Starts it before the server on `port`, with lines such as `pool_mode = session`. */
-export const startPgbouncer = async (port: number, settings: readonly string[]): Promise<Pgbouncer> => {
+export const startPgbouncer = async (port: number, settings: readonly string[]) => {
   const program = findPgbouncer();
   const folder = mkdtempSync(join(tmpdir(), 'rollcall-pgbouncer-'));
   const user = findUnprivilegedUser('pgbouncer');
@@ -71,12 +63,14 @@ export const startPgbouncer = async (port: number, settings: readonly string[]):
     await pause(10);
   }
   return {
-    address: (database) => `postgres://rollcall@127.0.0.1:${own}/${database}`,
-    reload: (changed) => {
+    /** The address of a database through the pooler. */
+    address: (database: string): string => `postgres://rollcall@127.0.0.1:${own}/${database}`,
+    /** Reads other settings, as a running one does at SIGHUP. */
+    reload: (changed: readonly string[]): void => {
       writeFileSync(file, lines(changed));
       child.kill('SIGHUP');
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       process.off('exit', end);
       const exited = child.exitCode === null ? once(child, 'exit') : null;
       end();
@@ -84,6 +78,7 @@ export const startPgbouncer = async (port: number, settings: readonly string[]):
     },
   };
 };
+export type Pgbouncer = Awaited<ReturnType<typeof startPgbouncer>>;
 
 const isOpen = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

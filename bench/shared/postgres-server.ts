@@ -27,29 +27,6 @@ import { type Pgbouncer, startPgbouncer } from './pgbouncer.ts';
 import { getSharedFolder, makeOnce } from './shared-folder.ts';
 import { assertPassable, findUnprivilegedUser, letPass, type ProcessUser } from './unprivileged-user.ts';
 
-/** `immediate` is a crash: no checkpoint, recovery at the next start. */
-export type StopMode = 'fast' | 'immediate';
-
-export interface PostgresServer {
-  readonly port: number;
-  readonly folder: string;
-  /** The postmaster's pid while it runs. */
-  pid(): number;
-  /** Makes an empty database and returns its address. */
-  database(name: string): Promise<string>;
-  stop(mode: StopMode): Promise<void>;
-  /** Starts again on the same port and folder; resolves when it accepts connections. */
-  start(): Promise<void>;
-  /** Pauses or resumes the server and all its sessions. */
-  signalAll(signal: 'SIGSTOP' | 'SIGCONT'): void;
-  /** Statements run so far in all databases of `database`; `null`: they are not counted. */
-  statements(): Promise<number | null>;
-  /** Its log since the last start. */
-  log(): string;
-  /** Ends it and removes its folder. Idempotent. */
-  close(): Promise<void>;
-}
-
 export interface PostgresOptions {
   /** The data folder's parent; default the system's temporary folder. */
   readonly parent?: string;
@@ -63,6 +40,7 @@ export interface PostgresOptions {
 
 const versionMin = 15;
 const readyMsMax = 60_000;
+/** `immediate` is a crash: no checkpoint, recovery at the next start. */
 const stopSignals = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
 interface Running {
@@ -132,25 +110,32 @@ const startPooler = async (port: number): Promise<Pgbouncer | null> => {
   return startPgbouncer(port, [`pool_mode = ${mode}`, ...limits]);
 };
 
-const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => void): PostgresServer => {
+const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => void) => {
   const addressOf = (name: string): string => `postgres://rollcall@127.0.0.1:${state.port}/${name}`;
   return {
     port: state.port,
     folder: state.folder,
-    pid: () => state.child?.pid ?? -1,
-    database: async (name) => {
+    /** The postmaster's pid while it runs. */
+    pid: (): number => state.child?.pid ?? -1,
+    /** Makes an empty database and returns its address. */
+    database: async (name: string): Promise<string> => {
       const sql = postgres(addressOf('postgres'), { max: 1 });
       await sql`create database ${sql(name)}`;
       if (process.env.SETTINGS === 'other') await sql.unsafe(writeChange(name));
       await sql.end();
       return pooler?.address(name) ?? addressOf(name);
     },
-    stop: (mode) => stop(state, stopSignals[mode]),
+    stop: (mode: keyof typeof stopSignals) => stop(state, stopSignals[mode]),
+    /** Starts again on the same port and folder; resolves when it accepts connections. */
     start: () => start(state),
-    signalAll: (signal) => signalAll(state, signal),
+    /** Pauses or resumes the server and all its sessions. */
+    signalAll: (signal: 'SIGSTOP' | 'SIGCONT') => signalAll(state, signal),
+    /** Statements run so far in all databases of `database`; `null`: they are not counted. */
     statements: () => countStatements(state, addressOf('postgres')),
+    /** Its log since the last start. */
     log: () => state.text,
-    close: async () => {
+    /** Ends it and removes its folder. Idempotent. */
+    close: async (): Promise<void> => {
       await pooler?.close();
       await stop(state, 'SIGQUIT');
       rmSync(state.folder, { recursive: true, force: true });
@@ -158,6 +143,7 @@ const createServer = (state: Running, pooler: Pgbouncer | null, onClosed: () => 
     },
   };
 };
+export type PostgresServer = ReturnType<typeof createServer>;
 
 const counter = 'pg_stat_statements';
 

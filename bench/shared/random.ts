@@ -1,22 +1,8 @@
 /**
  * A seeded random generator: the same seed gives the same load in tests and benches. Not for secrets.
  */
-export interface Random {
-  /** 0 ≤ x < 1. */
-  next(): number;
-  /** An integer from `min` to `max`, both included. */
-  integer(min: number, max: number): number;
-  /** An integer from 0 up to, not including, `limit`. */
-  below(limit: number): number;
-  chance(probability: number): boolean;
-  pick<Item>(items: readonly Item[]): Item;
-  /** Distinct items, in random order. */
-  sample<Item>(items: readonly Item[], count: number): Item[];
-  uuid(): string;
-}
-
 /** Mulberry32: small, fast, and random enough for test data. */
-export const createRandom = (seed: number): Random => {
+export const createRandom = (seed: number) => {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -33,13 +19,19 @@ export const createRandom = (seed: number): Random => {
   const hexadecimal = (digits: number): string =>
     Array.from({ length: digits }, () => integer(0, 15).toString(16)).join('');
   return {
+    /** 0 ≤ x < 1. */
     next,
+    /** An integer from `min` to `max`, both included. */
     integer,
-    below: (limit) => Math.floor(next() * limit),
+    /** An integer from 0 up to, not including, `limit`. */
+    below: (limit: number): number => Math.floor(next() * limit),
+    /** Distinct items, in random order. */
     sample,
-    chance: (probability) => next() < probability,
-    pick: <Item>(items: readonly Item[]) => items[integer(0, items.length - 1)] as Item,
-    uuid: () =>
+    chance: (probability: number): boolean => next() < probability,
+    pick: <Item>(items: readonly Item[]): Item => items[integer(0, items.length - 1)] as Item,
+    uuid: (): string =>
       `${hexadecimal(8)}-${hexadecimal(4)}-4${hexadecimal(3)}-a${hexadecimal(3)}-${hexadecimal(12)}`,
   };
 };
+
+export type Random = ReturnType<typeof createRandom>;

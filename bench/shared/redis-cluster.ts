@@ -24,50 +24,6 @@ export interface ClusterOptions {
   readonly places?: readonly Pick<RedisOptions, 'host' | 'through'>[];
 }
 
-export interface RedisCluster {
-  /** Addresses of all six. */
-  readonly urls: readonly string[];
-  /** Primaries first, then the replica of each, as they were made. */
-  readonly servers: readonly RedisServer[];
-  /** Begins to move one slot to the primary at `to`. */
-  startMove(slot: number, to: number): Promise<SlotMove>;
-  /** Moves one slot with all its keys. All nodes agree on the new owner when it resolves. */
-  moveSlot(slot: number, to: number): Promise<void>;
-  /**
-   * Moves slots as an operator's resharding does, which does not wait for replicas to learn of each. All
-   * nodes agree when it resolves.
-   */
-  moveSlots(slots: readonly number[], options: MoveOptions): Promise<void>;
-  /** Who owns a slot now: an index of `servers`. */
-  ownerOf(slot: number): Promise<number>;
-  /** The slots that a primary owns, in order. */
-  slotsOf(index: number): Promise<readonly number[]>;
-  /** The slot of a key. */
-  slotOf(key: string): Promise<number>;
-  /** How many keys a slot has, and how many bytes of memory they take. */
-  sizeOf(slot: number): Promise<{ readonly keys: number; readonly bytes: number }>;
-  /**
-   * Resolves when the replica of every primary has all that was written before: a failover then loses
-   * nothing.
-   */
-  replicated(): Promise<void>;
-  /** SIGKILL to the primary at `index`, and its replica takes its slots. */
-  failOver(index: number): Promise<void>;
-  /** Makes this replica the primary, losing nothing; nothing when it is one. */
-  promote(index: number): Promise<void>;
-  /** Indexes of `servers` that are primaries with slots, as seen by the server at `asked`. */
-  primaries(viaPort: number): Promise<readonly number[]>;
-  /** The replica of this primary: an index of `servers`. */
-  replicaOf(index: number): Promise<number>;
-  /** Resolves when all running servers agree, and replicas have received everything. */
-  whole(): Promise<void>;
-  /** One more primary, empty and without slots. Its index in `servers`. */
-  join(): Promise<number>;
-  /** Removes the server that joined last, which owns no slot any more. */
-  removeLast(): Promise<void>;
-  dispose(): Promise<void>;
-}
-
 export interface MoveOptions {
   /** The primary that takes them: an index of `servers`. */
   readonly to: number;
@@ -350,45 +306,72 @@ const promote = async (members: readonly Member[], index: number): Promise<void>
   await agreed(members);
 };
 
+const dispose = async (members: readonly Member[]): Promise<void> => {
+  for (const { client } of members) client.disconnect();
+  await Promise.all(members.map(({ server }) => server.dispose()));
+};
+
+const toCluster = (members: Member[], options: ClusterOptions) => ({
+  /** Addresses of all six. */
+  urls: members.map(({ server }) => server.url),
+  /** Primaries first, then the replica of each, as they were made. */
+  get servers() {
+    return members.map(({ server }) => server);
+  },
+  /** Begins to move one slot to the primary at `to`. */
+  startMove: (slot: number, to: number) => startMove(members, slot, to),
+  /** Moves one slot with all its keys. All nodes agree on the new owner when it resolves. */
+  async moveSlot(slot: number, to: number): Promise<void> {
+    const move = await startMove(members, slot, to);
+    await move.moveKeys();
+    await move.finish();
+  },
+  /**
+   * Moves slots as an operator's resharding does, which does not wait for replicas to learn of each. All
+   * nodes agree when it resolves.
+   */
+  moveSlots: (slots: readonly number[], how: MoveOptions) => moveSlots(members, slots, how),
+  /**
+   * Resolves when the replica of every primary has all that was written before: a failover then loses
+   * nothing.
+   */
+  replicated: () => replicated(members),
+  /** SIGKILL to the primary at `index`, and its replica takes its slots. */
+  failOver: (index: number) => failOver(members, index),
+  /** Who owns a slot now: an index of `servers`. */
+  ownerOf: (slot: number) => ownerOf(members, slot),
+  /** The slots that a primary owns, in order. */
+  slotsOf: (index: number) => slotsOf(members, index),
+  /** The slot of a key. */
+  slotOf: async (key: string) => Number(await members[0]?.client.call('CLUSTER', 'KEYSLOT', key)),
+  /** How many keys a slot has, and how many bytes of memory they take. */
+  sizeOf: (slot: number) => sizeOf(members, slot),
+  /** The replica of this primary: an index of `servers`. */
+  replicaOf: (index: number) => replicaOf(members, index),
+  /** Makes this replica the primary, losing nothing; nothing when it is one. */
+  promote: (index: number) => promote(members, index),
+  /** Indexes of `servers` that are primaries with slots, as seen by the server at `asked`. */
+  primaries: (viaPort: number) => primariesOf(members, viaPort),
+  /** Resolves when all running servers agree, and replicas have received everything. */
+  whole: () => whole(members),
+  /** One more primary, empty and without slots. Its index in `servers`. */
+  join: () => join(members, options),
+  /** Removes the server that joined last, which owns no slot any more. */
+  removeLast: () => removeLast(members),
+  dispose: () => dispose(members),
+});
+export type RedisCluster = ReturnType<typeof toCluster>;
+
 /** Starts and forms it; ready for writes when it resolves. */
 export const startRedisCluster = async (options: ClusterOptions = {}): Promise<RedisCluster> => {
   const members = await Promise.all(
     Array.from({ length: primaryCount * 2 }, (_, index) => startMember(options, index)),
   );
-  const dispose = async (): Promise<void> => {
-    for (const { client } of members) client.disconnect();
-    await Promise.all(members.map(({ server }) => server.dispose()));
-  };
   try {
     await form(members);
   } catch (failure) {
-    await dispose();
+    await dispose(members);
     throw failure;
   }
-  return {
-    urls: members.map(({ server }) => server.url),
-    get servers() {
-      return members.map(({ server }) => server);
-    },
-    startMove: (slot, to) => startMove(members, slot, to),
-    async moveSlot(slot, to) {
-      const move = await startMove(members, slot, to);
-      await move.moveKeys();
-      await move.finish();
-    },
-    moveSlots: (slots, options) => moveSlots(members, slots, options),
-    replicated: () => replicated(members),
-    failOver: (index) => failOver(members, index),
-    ownerOf: (slot) => ownerOf(members, slot),
-    slotsOf: (index) => slotsOf(members, index),
-    slotOf: async (key) => Number(await members[0]?.client.call('CLUSTER', 'KEYSLOT', key)),
-    sizeOf: (slot) => sizeOf(members, slot),
-    replicaOf: (index) => replicaOf(members, index),
-    promote: (index) => promote(members, index),
-    primaries: (viaPort) => primariesOf(members, viaPort),
-    whole: () => whole(members),
-    join: () => join(members, options),
-    removeLast: () => removeLast(members),
-    dispose,
-  };
+  return toCluster(members, options);
 };

@@ -47,21 +47,6 @@ export interface RedisOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-export interface RedisServer {
-  readonly host: string;
-  readonly port: number;
-  readonly url: string;
-  readonly folder: string;
-  pid(): number;
-  /** SIGKILL, and waits until it is gone. */
-  kill(): Promise<void>;
-  /** Starts it again on the same port and data, after `kill`; waits until it answers. */
-  start(): Promise<void>;
-  signal(signal: NodeJS.Signals): void;
-  /** Kills it and removes its folder. */
-  dispose(): Promise<void>;
-}
-
 interface Guarded {
   readonly guardian: ChildProcess;
   readonly pid: number;
@@ -156,7 +141,7 @@ const endGuarded = async ({ guardian }: Guarded, keepFolder: boolean): Promise<v
   await exited;
 };
 
-const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
+const startOnce = async (options: RedisOptions) => {
   const path = await findRedisServer();
   const folder = await mkdtemp(join(tmpdir(), 'rollcall-redis-'));
   const { host = loopback } = options;
@@ -179,18 +164,22 @@ const startOnce = async (options: RedisOptions): Promise<RedisServer> => {
     port,
     url: `redis://${host}:${port}`,
     folder,
-    pid: () => guarded.pid,
-    kill: () => endGuarded(guarded, true),
-    async start() {
+    pid: (): number => guarded.pid,
+    /** SIGKILL, and waits until it is gone. */
+    kill: (): Promise<void> => endGuarded(guarded, true),
+    /** Starts it again on the same port and data, after `kill`; waits until it answers. */
+    async start(): Promise<void> {
       guarded = await guard(folder, command);
       await waitForAnswer(place, guarded.pid);
     },
-    signal(signal) {
+    signal(signal: NodeJS.Signals): void {
       process.kill(guarded.pid, signal);
     },
+    /** Kills it and removes its folder. */
     dispose,
   };
 };
+export type RedisServer = Awaited<ReturnType<typeof startOnce>>;
 
 /**
  * Starts a server that syncs every write, and waits until it answers. Tries again with another port when its

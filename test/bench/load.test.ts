@@ -12,7 +12,7 @@ import { startBare } from '../../bench/servers/rollcall.ts';
 const test = suite('bench load');
 const directory = createDirectory({ bots: 20, users: 16 });
 
-const server = await startBare({ bot: 1_000, index: 5_000, badge: 1_300, listing: 10_000, search: 1_000 });
+const server = await startBare();
 test.after(async () => {
   await server.stop();
 });

@@ -44,9 +44,7 @@ test('Fastify on SQL does all', async () => {
 });
 
 test('a server that only answers is found out', async () => {
-  const url = await start(
-    startBare({ bot: 1_000, index: 5_000, badge: 1_300, listing: 10_000, search: 1_000 }),
-  );
+  const url = await start(startBare());
 
   const failed = await findFailedClaims(url, directory, ['stats', 'vote']);
 

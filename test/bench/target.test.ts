@@ -22,7 +22,7 @@ const folder = makeFolder('rollcall-bench-target-');
 const tokens = join(folder, 'tokens.json');
 
 writeFileSync(tokens, JSON.stringify(createDirectory({ bots: 200, users: 4 })));
-const server = await startBare({ bot: 1_000, index: 5_000, badge: 1_300, listing: 10_000, search: 1_000 });
+const server = await startBare();
 test.after(() => server.stop());
 
 const run = async (url: string, words: readonly string[] = []) => {
