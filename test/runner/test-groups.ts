@@ -1,5 +1,5 @@
 /**
- * Which commands run a test file: the end of its name says so, as README.md explains.
+ * Which commands run a test file: the end of its name says so, as CONTRIBUTING.md explains.
  * test/tidy/test-groups.ts finds files in the wrong group. Pure.
  */
 
