@@ -1,6 +1,6 @@
 /**
- * Runs the commands of the runbook's pages about abuse against a node with the demo directory, in the order of
- * the text: each ends well. Ids and tokens of the text become those of the demo.
+ * Runs the commands of the runbook's pages about abuse against a node with the demo directory, in the order
+ * of the text: each ends well. Ids and tokens of the text become those of the demo.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -21,10 +21,13 @@ test.before(async () => {
   node = await startNode({ dataDir: folder, settings: { DEMO: 'on' } });
   demo = readDemo(folder);
 });
-test.after(() => node.stop());
+test.after(async () => {
+  await node.stop();
+});
 
 /** `rollcall` as a program; the text's own port is replaced by the node's address. */
-const prelude = `set -e; rollcall() { shift; ${process.execPath} ${process.execArgv.join(' ')} ops/cli/main.ts "$@"; }`;
+const program = [process.execPath, ...process.execArgv, 'ops/cli/main.ts'].join(' ');
+const prelude = `set -e; rollcall() { shift; ${program} "$@"; }`;
 
 const runInShell = async (script: string): Promise<string> => {
   const env = {
