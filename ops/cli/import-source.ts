@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { CommandError, type Terminal } from './command.ts';
+import { type MappedSource, readMappedFile } from './import-mapped.ts';
 
 export interface ImportSource {
   /** The file of lines. */
@@ -19,6 +20,8 @@ export interface ImportSource {
   readonly title: string;
   /** Where rejected lines go. */
   readonly rejectedPath: string;
+  /** What is known of a file that a mapping has made lines of. */
+  readonly mapped: MappedSource | null;
 }
 
 const assertFile = (path: string): void => {
@@ -61,22 +64,29 @@ const unpack = async (argument: string, terminal: Terminal, path: string): Promi
   });
 };
 
-/** Runs the task on the file of lines. Throws `CommandError` when the file is missing or damaged. */
+/**
+ * Runs the task on the file of lines, which a mapping makes if there is one (`''` for none). Throws
+ * `CommandError` when a file is missing or damaged.
+ */
 export const runOnSource = async <Result>(
-  argument: string,
+  { path: argument, map = '' }: { readonly path: string; readonly map?: string },
   terminal: Terminal,
   task: (source: ImportSource) => Promise<Result>,
 ): Promise<Result> => {
   if (argument !== '-') assertFile(argument);
-  if (argument !== '-' && !argument.endsWith('.gz'))
-    return task({ path: argument, title: argument, rejectedPath: `${argument}.rejected` });
-  const folder = await mkdtemp(join(tmpdir(), 'rollcall-import-'));
-  const path = join(folder, 'lines');
   const [title, name] = argument === '-' ? ['standard input', 'standard-input'] : [argument, argument];
   const rejectedPath = `${name}.rejected`;
+  const isPacked = argument === '-' || argument.endsWith('.gz');
+  if (!isPacked && map === '') return task({ path: argument, title, rejectedPath, mapped: null });
+  const folder = await mkdtemp(join(tmpdir(), 'rollcall-import-'));
+  const [unpacked, lines] = [join(folder, 'unpacked'), join(folder, 'lines')];
+  const path = isPacked ? unpacked : argument;
+  const { signal } = terminal;
   try {
-    await unpack(argument, terminal, path);
-    return await task({ path, title, rejectedPath });
+    if (isPacked) await unpack(argument, terminal, unpacked);
+    if (map === '') return await task({ path, title, rejectedPath, mapped: null });
+    const mapped = await readMappedFile({ path, title }, map, { target: lines, signal });
+    return await task({ path: lines, title, rejectedPath, mapped });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -40,6 +40,7 @@ interface NodeImport {
   readonly report: ImportReport;
   /** `null`: the import stops at the first bad line. */
   readonly rejects: Rejects | null;
+  readonly explain: ((bad: BadLine) => BadLine) | undefined;
 }
 
 const countCharacters = (lines: readonly SourceLine[]): number =>
@@ -48,9 +49,10 @@ const toBadLine = ({ number, text, fault }: SourceLine): BadLine => ({ line: num
 
 /** Sends the good lines, and those again without the ones that the node finds bad. */
 const sendChunk = async (run: NodeImport, chunk: readonly SourceLine[]): Promise<void> => {
-  const { node, id, limits, report, rejects } = run;
-  const reject = (badLines: readonly BadLine[]): void => {
-    if (badLines.length === 0) return;
+  const { node, id, limits, report, rejects, explain } = run;
+  const reject = (found: readonly BadLine[]): void => {
+    if (found.length === 0) return;
+    const badLines = explain ? found.map(explain) : found;
     if (rejects === null) throw new ImportStopped(badLines, report.linesDone);
     rejects.add(badLines);
     report.rejected += badLines.length;
@@ -107,7 +109,7 @@ export const importThroughNode = async (
     for await (const chunk of packLines(readFileLines(source.path, 0), limits)) {
       report.interrupted = signal.aborted;
       if (report.interrupted) break;
-      await sendChunk({ node, id, limits, report, rejects }, chunk);
+      await sendChunk({ node, id, limits, report, rejects, explain: source.mapped?.explain }, chunk);
       progress.update(report.linesDone, lines);
       await pause(pauseMs);
     }

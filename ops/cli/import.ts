@@ -22,6 +22,8 @@ import { runOnCopy, type Workplace } from './running-node.ts';
 export interface ImportArgs {
   /** A file of JSON lines, a compressed one (`.gz`), or `-` for standard input. */
   readonly path: string;
+  /** The mapping of a file that has other lines, `''` for none. */
+  readonly map?: string;
   readonly skipBad: boolean;
   readonly json: boolean;
 }
@@ -34,13 +36,14 @@ const importInto = (
 ): Promise<ImportReport> => {
   const { signal } = terminal;
   if ('node' in target) return importThroughNode(target.node, { ...source, skipBad }, { progress, signal });
-  const { path, rejectedPath } = source;
-  return importFile(target.stores.sql, path, { skipBad, rejectedPath, signal, onProgress: progress.update });
+  const { path, rejectedPath, mapped } = source;
+  const options = { skipBad, rejectedPath, signal, onProgress: progress.update };
+  return importFile(target.stores.sql, path, { ...options, explain: mapped?.explain });
 };
 
 /** Resolves to the exit code. Throws `CommandError` with the bad lines when the import stops. */
 export const runImport = (target: Workplace, terminal: Terminal, args: ImportArgs): Promise<number> =>
-  runOnSource(args.path, terminal, async (source) => {
+  runOnSource(args, terminal, async (source) => {
     const progress = createProgress(terminal.err, `Importing ${basename(source.title)}`);
     const report = await importInto(target, source, { progress, terminal, skipBad: args.skipBad })
       .finally(progress.stop)
@@ -64,14 +67,15 @@ const tryOn = (target: Workplace, path: string, options: Parameters<typeof runTr
 
 /** Reports what the import would do, and writes nothing. Resolves to the exit code: 1 when a line is bad. */
 export const runDryImport = (target: Workplace, terminal: Terminal, args: ImportArgs): Promise<number> =>
-  runOnSource(args.path, terminal, async ({ path, title }) => {
+  runOnSource(args, terminal, async ({ path, title, mapped }) => {
     const progress = createProgress(terminal.err, `Checking ${basename(title)}`);
-    const options = { signal: terminal.signal, onProgress: progress.update };
+    const options = { signal: terminal.signal, onProgress: progress.update, explain: mapped?.explain };
     const trial = await tryOn(target, path, options).finally(progress.stop);
     const { report, badLines } = trial;
     const { linesDone: lines, added, skipped, toMend } = report;
     const result = { lines, added, skipped, toMend, badLines };
-    terminal.out.write(args.json ? `${JSON.stringify(result)}\n` : describeTrial(trial));
+    const text = (mapped?.sample ?? '') + describeTrial(trial);
+    terminal.out.write(args.json ? `${JSON.stringify(result)}\n` : text);
     if (report.interrupted) return interruptedExitCode;
     return badLines.length === 0 ? 0 : 1;
   });

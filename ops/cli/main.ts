@@ -54,6 +54,7 @@ const parse = (argv: readonly string[]) => {
         yes: { type: 'boolean' },
         json: { type: 'boolean' },
         csv: { type: 'boolean' },
+        map: { type: 'string' },
         'to-redis': { type: 'string' },
         'to-database': { type: 'string' },
         'to-data': { type: 'string' },
@@ -209,8 +210,9 @@ const showHelp = ({ command, operands }: ParsedArgs, terminal: Terminal): number
   return 0;
 };
 
-const toImportArgs = ({ operands: [path = ''], options }: ParsedArgs): ImportArgs => ({
+const toImportArgs = ({ operands: [path = ''], options, value }: ParsedArgs): ImportArgs => ({
   path,
+  map: value('map'),
   skipBad: options.has('skip-bad'),
   json: options.has('json'),
 });

@@ -13,12 +13,13 @@ export interface CommandHelp {
 export const commandHelps: readonly CommandHelp[] = [
   {
     name: 'import',
-    usage: 'import FILE|- [--skip-bad] [--dry-run] [--json]',
+    usage: 'import FILE|- [--map MAPPING] [--skip-bad] [--dry-run] [--json]',
     summary: 'add users, listings, votes, sessions, shop, blog and so on from JSON lines',
     details: [
       'docs/operators/import-format.md explains the format. Importing a file twice changes nothing. To',
       'continue an interrupted import, run it again. FILE may be compressed (.gz); - is standard input.',
       '',
+      '  --map        read CSV, or JSON of other fields, by this mapping (docs/operators/import-mapping.md)',
       '  --skip-bad   write bad lines with their reasons to FILE.rejected and continue. Without it, the',
       '               import stops at the first bad line and writes nothing of its batch.',
       '  --dry-run    report what the import would do, with all bad lines, and write nothing',

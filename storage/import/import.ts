@@ -37,6 +37,8 @@ export interface ImportOptions {
   readonly requestedCodes?: ReadonlySet<string>;
   /** Of an import in several calls. Default: its own. */
   readonly partitions?: Partitions;
+  /** Adds to the reason of a bad line where it came from. */
+  readonly explain?: ((bad: BadLine) => BadLine) | undefined;
   /** Called with the time that each transaction held its connection. */
   readonly onTransaction?: (milliseconds: number) => void;
   /** `linesTotal` is 0 when the number of lines is unknown. */
@@ -150,7 +152,7 @@ export interface Trial {
 export const runTrial = async (
   sql: Sql,
   path: string,
-  options: Pick<ImportOptions, 'onProgress' | 'signal' | 'now'> = {},
+  options: Pick<ImportOptions, 'onProgress' | 'signal' | 'now' | 'explain'> = {},
 ): Promise<Trial> => {
   const { lines: linesTotal } = await measureFile(path);
   const requestedCodes = await listRequestedCodes(readFileLines(path, 0));
@@ -234,7 +236,8 @@ const runBatch = async (run: Run, batch: LineBatch): Promise<void> => {
       beganMs = performance.now();
       await transaction`select set_config('statement_timeout', ${String(statementMsMax)}, true)`;
       const written = await writeBatch(transaction, batch.records, run.context);
-      const badLines = [...batch.badLines, ...written.faults.map((fault) => withText(batch, fault))];
+      const found = [...batch.badLines, ...written.faults.map((fault) => withText(batch, fault))];
+      const badLines = found.map((bad) => options.explain?.(bad) ?? bad);
       badLines.sort((a, b) => a.line - b.line);
       if (badLines.length > 0 && !options.skipBad) throw new ImportStopped(badLines, report.linesDone);
       run.rejects?.add(badLines);

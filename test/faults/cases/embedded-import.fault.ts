@@ -105,7 +105,7 @@ const measure = async (sizes: Sizes) => {
 faultCase(test, {
   title: 'through a node it takes at most twice the time, requests wait little, and no job fails',
   name: 'import beside a node',
-  counts: { faults: 100_000 },
+  counts: { faults: 60_000 },
   once: true,
   run: async ({ count }) => {
     const figures = await measure({ bots: 5_000, votes: count });

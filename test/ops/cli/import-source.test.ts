@@ -19,7 +19,7 @@ const mebibyte = 1024 * 1024;
 const terminal = { signal: new AbortController().signal } as Terminal;
 
 const sizeOf = (file: string): Promise<number> =>
-  runOnSource(file, terminal, async ({ path }) => statSync(path).size);
+  runOnSource({ path: file }, terminal, async ({ path }) => statSync(path).size);
 
 /** Zeros shrink to about a thousandth. */
 const writeZeros = async (name: string, mebibytes: number): Promise<string> => {

@@ -23,7 +23,7 @@ test('bad lines are reported although the node is gone when the import ends', as
     importLines: async () => ({ added: {}, skipped: 0, toMend: {}, bad, milliseconds: 1 }),
     endImport: gone,
   } as unknown as RunningNode;
-  const source = { path, title: 'bad.jsonl', rejectedPath: `${path}.rejected`, skipBad: false };
+  const source = { path, title: 'bad.jsonl', rejectedPath: `${path}.rejected`, skipBad: false, mapped: null };
   const control = { progress: { update() {}, stop() {} }, signal: new AbortController().signal };
 
   const failure = await importThroughNode(node, source, control).catch((error: unknown) => error);
@@ -47,7 +47,13 @@ test('requests follow what lines cost: none takes long, and cheap lines go many 
     },
     endImport: async () => {},
   } as unknown as RunningNode;
-  const source = { path, title: 'many.jsonl', rejectedPath: `${path}.rejected`, skipBad: false };
+  const source = {
+    path,
+    title: 'many.jsonl',
+    rejectedPath: `${path}.rejected`,
+    skipBad: false,
+    mapped: null,
+  };
   const control = { progress: { update() {}, stop() {} }, signal: new AbortController().signal };
   await importThroughNode(node, source, control);
 

@@ -232,8 +232,8 @@ test('export writes the same to a file and to standard output', async () => {
   assert.is(statSync(path).mode & 0o777, 0o600);
   const lines = toStream.out.split('\n').slice(0, -1);
   const imported = lines.filter((line) => !line.startsWith('{"kind":"position"'));
-  assert.is(imported.length, 5, 'three users, a bot, a vote');
-  assert.is(lines.length, 5 + 7, 'and the positions that a directory comes with');
+  assert.is(imported.length, 6, 'its head, three users, a bot, a vote');
+  assert.is(lines.length, 6 + 7, 'and the positions that a directory comes with');
   assert.not.ok(existsSync(`${path}.unfinished`));
 });
 
