@@ -129,7 +129,7 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     summary: 'Get a leaderboard',
     description:
       'Lists the first 1,000 bots or servers of a board, 25 on a page. A board is made every 10 minutes, ' +
-      '`votes` every 60 seconds. What each counts is in /docs/behaviour/numbers.md.',
+      '`votes` every 60 seconds. The section says what each of them counts.',
     caching: 'list',
     params: LeaderboardParams,
     query: PageQuery,

@@ -15,6 +15,7 @@ import type { AnyRoute } from '../route.ts';
 import { describeAccess } from './access.ts';
 import { introduction } from './introduction.ts';
 import { buildComponentSchemas, toReferencedSchema } from './schemas.ts';
+import { sectionRules } from './section-rules.ts';
 import { beyond, findSection, isBeyond, listSections } from './sections.ts';
 import { buildWebhooks } from './webhooks.ts';
 
@@ -365,7 +366,10 @@ export const buildOpenApiDocument = (routes: readonly AnyRoute[]): Json => {
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
-    tags: listSections(routes),
+    tags: listSections(routes).map(({ name, description }) => ({
+      name,
+      description: `${description}\n${sectionRules[name] ?? ''}`.trim(),
+    })),
     paths,
     webhooks: buildWebhooks(buildContent),
     components: buildComponents(new Set(routes.flatMap(listErrorCodes))),

@@ -32,6 +32,10 @@ export interface ReadDocument {
   readonly webhooks?: Paths;
 }
 
+/** Links to documents of the server, as this page's own. */
+const toOwnLinks = (text: string): string =>
+  text.replaceAll(/\]\(\/docs\/([\w/-]+)(#[\w-]+)?\)/g, '](../$1.md$2)');
+
 const toLine = (text = ''): string => text.replaceAll(/\s*\n+\s*/g, ' ').trim();
 const readSchema = (body: Body | undefined): Schema => Object.values(body?.content ?? {})[0]?.schema ?? {};
 
@@ -62,7 +66,11 @@ export const formatOperations = ({ tags, paths }: ReadDocument): string =>
   tags
     .flatMap(({ name, description = '' }) => {
       const found = listOperations(paths).filter(([, , operation]) => operation.tags?.[0] === name);
-      return [`## ${name}`, description, found.map((each) => formatOperation(...each)).join('\n')];
+      return [
+        `## ${name}`,
+        toOwnLinks(description),
+        found.map((each) => formatOperation(...each)).join('\n'),
+      ];
     })
     .join('\n\n');
 
