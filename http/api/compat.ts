@@ -172,7 +172,11 @@ interface OldVote {
 /** The upvotes that count among the newest votes, newest first, each with its voter. */
 const listOldVotes = async (app: App, id: string, limit: number): Promise<readonly OldVote[]> => {
   const { ref, head } = await readFlushedHead(app, { kind: 'bot', id });
-  const page = await app.catalogue.voteLog.page({ ref, after: Math.max(0, head.number - limit), limit });
+  const page = await app.catalogue.voteLog.page({
+    ref,
+    after: Math.max(0, head.number - limit),
+    limit,
+  });
   const rows = page.filter(({ upvote, void: isVoid }) => upvote && !isVoid).reverse();
   const people = await app.catalogue.findPeople([...new Set(rows.map(({ author }) => author))]);
   return rows.map((row) => ({

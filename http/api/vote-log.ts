@@ -13,11 +13,14 @@ import { checkCursor, formatCursor } from '../feed/cursor.ts';
 import { requireFound } from '../response/errors.ts';
 import { replyOk, showRow } from '../response/reply.ts';
 import { type AnyRoute, definePublicRoute } from '../route.ts';
-import { buildFlag, buildText, Text, Timestamp, Uuid } from './shared/common.ts';
+import { buildFlag, buildText, Text, Timestamp, Uuid, VoterFigures } from './shared/common.ts';
 import { toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { closableVoterRoutes } from './voters.ts';
 import { TargetVotesParams } from './votes.ts';
+
+const limitDefault = 100;
+const limitMax = 1_000;
 
 export const VoteLogQuery = Type.Object({
   after: Type.Optional(
@@ -30,13 +33,19 @@ export const VoteLogQuery = Type.Object({
     }),
   ),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1_000, description: 'Most votes in the reply; 100 if absent.' }),
+    Type.Integer({ minimum: 1, maximum: limitMax, description: 'Most votes in the reply; 100 if absent.' }),
   ),
   wait: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 25,
       description: 'Seconds to wait for a vote when there is none yet; 0 if absent.',
+    }),
+  ),
+  voter: Type.Optional(
+    Type.Enum(['1'], {
+      description: '`1`: each vote comes with `voter`, and a reply has at most 100 votes.',
+      examples: ['1'],
     }),
   ),
 });
@@ -54,6 +63,12 @@ export const LoggedVote = buildObject({
   ref: buildText('newsletter-7', 'What the link that led to the vote said as `ref`; empty for nothing.'),
   void: Type.Boolean({ description: 'Whether the vote has been voided since.' }),
   void_reason: describe(Text, '`monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void.'),
+  voter: Type.Optional(
+    describe(
+      VoterFigures,
+      'With `voter=1`: what the user had done by this vote; later votes change nothing.',
+    ),
+  ),
 });
 
 export const VoteLogReply = buildObject({
@@ -98,7 +113,9 @@ export const voteLogRoutes: readonly AnyRoute[] = [
     errors: ['log_restarted'],
     // At the head it reads no page: clients that wait there are many.
     handle: async (app, { params, query, whenClientGone }) => {
-      const { after, limit = limitDefault, wait = 0 } = query;
+      const { after, wait = 0 } = query;
+      const hasVoter = query.voter !== undefined;
+      const limit = Math.min(query.limit ?? limitDefault, hasVoter ? limitDefault : limitMax);
       const { ref, votesCast, head } = await readFlushedHead(app, toTarget(params));
       const number = after === undefined ? head.number : checkCursor(after, head);
       const isAtHead = number === head.number;
@@ -107,10 +124,10 @@ export const voteLogRoutes: readonly AnyRoute[] = [
         await app.voteLogWaiters.wait({ ref, number, votesCast, waitMs, whenClientGone });
       }
       const hasPage = !isAtHead || wait > 0;
-      const rows = hasPage ? await app.catalogue.voteLog.page({ ref, after: number, limit }) : [];
+      const rows = hasPage ? await app.catalogue.voteLog.page({ ref, after: number, limit, hasVoter }) : [];
       const next = rows.at(-1)?.number ?? number;
       return replyOk<VoteLogReply>({
-        results: rows.map((row) => showRow(LoggedVote, row)),
+        results: rows.map((row) => showRow(LoggedVote, { voter: undefined, ...row })),
         epoch: head.epoch,
         next: formatCursor(head.epoch, next),
         head: formatCursor(head.epoch, Math.max(head.number, next)),
@@ -119,8 +136,6 @@ export const voteLogRoutes: readonly AnyRoute[] = [
     },
   }),
 ];
-
-const limitDefault = 100;
 
 /** Everything acknowledged so far is in the log when this resolves. Throws `not_found`. */
 export const readFlushedHead = async (app: App, target: Target) => {

@@ -24,6 +24,7 @@ import {
   User,
   UserId,
   UserTargetParams,
+  VoterFigures,
 } from './shared/common.ts';
 import { parsePage, toTarget, toUser } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
@@ -32,9 +33,7 @@ import { readFlushedRef, TargetVotesParams } from './votes.ts';
 const UserParams = Type.Object({ uid: UserId });
 
 const summary = {
-  times: buildCount(41, 'How often the user voted: requests, each once, up or down.'),
-  streak: buildCount(7, 'Days (UTC) in a row with a vote, up to today or yesterday; else 0.'),
-  longest: buildCount(12, 'The most days in a row so far.'),
+  ...VoterFigures.properties,
   streak_ends_at: toNullable(
     Timestamp,
     'The streak ends then, unless the user votes before; `null` without a streak.',
@@ -63,12 +62,11 @@ export const TopVotersQuery = Type.Object({
 });
 type TopVotersQuery = Static<typeof TopVotersQuery>;
 
-const { times, streak, longest } = summary;
 const TopVoter = buildObject({
   position: Type.Integer({ minimum: 1, maximum: 1_000, description: 'From 1.', examples: [1] }),
   user: describe(User, 'The user who voted.'),
   votes: buildCount(52, 'Votes of the period that count, up and down.'),
-  ...{ times, streak, longest },
+  ...VoterFigures.properties,
 });
 export const TopVotersReply = buildObject({
   count: buildCount(1, 'Places on all pages: at most 1,000.'),

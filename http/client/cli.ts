@@ -82,7 +82,7 @@ const buildEvent = async (
   { client, target }: Forward,
   { votes, cursor }: { readonly votes: readonly VoteLogResult[]; readonly cursor: string },
 ): Promise<object> => {
-  const [{ author, created_at, itag, number, upvote, ref }] = votes as [VoteLogResult];
+  const [{ author, created_at, itag, number, upvote, ref, voter }] = votes as [VoteLogResult];
   const path = `/${target.type}s/${target.id}`;
   const listing = await client.request<Listing>('GET', path);
   const status = await client.request<{ vote_info: { vote_time: number } }>(
@@ -99,6 +99,7 @@ const buildEvent = async (
     upvote,
     ref,
     user: { id: author, username: author, display_name: author, avatar: '' },
+    voter,
     target: { ...target, name: listing.name ?? listing.user?.display_name ?? target.id },
     votes: listing.votes,
     created_at,
@@ -213,7 +214,7 @@ const listen = async (): Promise<void> => {
   const source = given ? 'WEBHOOK_SECRET' : `the secret in ${state}`;
   console.log(`Events are signed with ${secret === made ? made : source}`);
   console.log(`Listening to ${place} after ${start}`);
-  for await (const { votes, cursor } of log(client, target, { after: start })) {
+  for await (const { votes, cursor } of log(client, target, { after: start, voter: true })) {
     for (const group of groupByRequest(votes.filter((vote) => !vote.void)))
       await forwardVotes({ client: patient, target, url: forward, secret }, { votes: group, cursor });
     keep(state, place, { cursor, secret });

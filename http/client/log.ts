@@ -11,6 +11,8 @@ export interface LogTarget {
 export interface LogOptions {
   /** Where to begin: a cursor that you kept, `oldest`, or `head` (only new votes); `head` if absent. */
   readonly after?: string;
+  /** Whether each vote comes with what its author had done by then. */
+  readonly voter?: boolean;
   readonly signal?: AbortSignal;
 }
 export interface LogPage {
@@ -45,15 +47,25 @@ const findStart = async (client: Client, path: string, options: LogOptions): Pro
   return reply[after];
 };
 
+interface ReadFrom {
+  readonly cursor: string;
+  readonly signal: AbortSignal | undefined;
+  readonly voter: boolean | undefined;
+}
+
 /** Reads a page, and what the next one has of its last request. */
 const readPage = async (
   client: Client,
   path: string,
-  { cursor, signal }: { readonly cursor: string; readonly signal: AbortSignal | undefined },
+  { cursor, signal, voter }: ReadFrom,
 ): Promise<Pick<VoteLog, 'results' | 'next'>> => {
   const timeoutMs = (waitSeconds + 15) * 1_000;
   const read = (query: Readonly<Record<string, string | number>>) =>
-    client.request<VoteLog>('GET', path, { query, timeoutMs, ...(signal && { signal }) });
+    client.request<VoteLog>('GET', path, {
+      query: { ...query, ...(voter && { voter: 1 }) },
+      timeoutMs,
+      ...(signal && { signal }),
+    });
   let { results, next } = await read({ after: cursor, wait: waitSeconds, limit: pageMax });
   while (results.length >= pageMax) {
     const more = await read({ after: next, limit: 1 });
@@ -89,7 +101,7 @@ export async function* log(
     try {
       if (cursor === '') cursor = await findStart(client, path, options);
       const startedMs = performance.now();
-      const reply = await readPage(client, path, { cursor, signal });
+      const reply = await readPage(client, path, { cursor, signal, voter: options.voter });
       cursor = reply.next;
       if (reply.results.length === 0) {
         // A node that stops answers at once: all its clients would come back at once.

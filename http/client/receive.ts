@@ -37,6 +37,8 @@ export type VoteCreated = ListingEvent<
     /** What the link that led to the vote said as `ref`; `''` for nothing. */
     readonly ref: string;
     readonly user: WebhookUser;
+    /** What the user had done by this vote: requests, and days (UTC) in a row with one. */
+    readonly voter: { readonly times: number; readonly streak: number; readonly longest: number };
     /** The listing's total once this vote was written. */
     readonly votes: number;
     readonly created_at: string;

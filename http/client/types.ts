@@ -133,6 +133,17 @@ export interface VoteLogResult {
   readonly void: boolean;
   /** `monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void. */
   readonly void_reason: string;
+  /** With `voter=1`: what the user had done by this vote; later votes change nothing. */
+  readonly voter?: VoteLogResultVoter;
+}
+/** With `voter=1`: what the user had done by this vote; later votes change nothing. */
+export interface VoteLogResultVoter {
+  /** How often the user voted: requests, each once, up or down. */
+  readonly times: number;
+  /** Days (UTC) in a row with a vote, up to today or yesterday; else 0. */
+  readonly streak: number;
+  /** The most days in a row so far. */
+  readonly longest: number;
 }
 export interface ListSessionsReply {
   /** The sessions of the entity. */

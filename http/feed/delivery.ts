@@ -78,7 +78,8 @@ const deliverVotes = (state: FeedState, subscription: FeedSubscription): void =>
       return;
     }
     const frame = votes.recent[subscription.number + 1 - votes.recentFrom];
-    if (frame === undefined) {
+    // What a target keeps for all its clients says nothing about voters.
+    if (frame === undefined || subscription.wantsVoter) {
       state.catchUp(subscription);
       return;
     }

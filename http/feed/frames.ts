@@ -77,4 +77,5 @@ export const buildVoteFrame = (target: string, cursor: string, row: LogRow): Fra
     created_at: toTimestamp(row.created_at),
     ref: row.ref,
     void: row.void,
+    ...(row.voter && { voter: row.voter }),
   });

@@ -4,7 +4,8 @@
 import type { Target } from '../../engine/ids.ts';
 import type { OpenPush } from '../server/push-connection.ts';
 
-export const channels = ['totals', 'votes'] as const;
+/** `voter`: votes, each with what its author had done by then. */
+export const channels = ['totals', 'votes', 'voter'] as const;
 export type Channel = (typeof channels)[number];
 
 /** Entities to follow. `after` has a cursor per target, `null` for the newest vote. */

@@ -98,6 +98,6 @@ export const parseMessage = (text: string | null): ClientMessage | null => {
   const after = message.targets.map((target) => message.after?.[target] ?? null);
   const wanted = parseChannels(message.channels ?? ['totals']);
   const request = { targets, after, channels: wanted, isResumed: false };
-  if (wanted.has('votes')) checkCursors(request, '/after');
+  if (wanted.has('votes') || wanted.has('voter')) checkCursors(request, '/after');
   return { op: 'subscribe', request };
 };

@@ -2,7 +2,7 @@
  * Schemas of the feed, which is beyond the contract: its query, and the messages in both directions.
  */
 import { type Static, type TSchema, Type } from 'typebox';
-import { buildText, buildWideCount, Timestamp, Uuid } from '../api/shared/common.ts';
+import { buildText, buildWideCount, Timestamp, Uuid, VoterFigures } from '../api/shared/common.ts';
 
 export const FeedQuery = Type.Object({
   targets: Type.Optional(
@@ -17,7 +17,9 @@ export const FeedQuery = Type.Object({
   channels: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: '`totals`, `votes`, or both, separated by a comma; `totals` if absent.',
+      description:
+        '`totals`, `votes`, or both, separated by a comma; `totals` if absent. With `voter` in place of ' +
+        '`votes` each vote says what its author had done by then.',
       examples: ['totals,votes'],
     }),
   ),
@@ -101,6 +103,7 @@ export const FeedEvent = Type.Union(
         upvote: Type.Boolean({ description: 'False for a downvote.' }),
         created_at: Timestamp,
         void: Type.Boolean({ description: 'Whether it was void when this was sent.' }),
+        voter: Type.Optional(VoterFigures),
       },
     }),
     event('gap', {

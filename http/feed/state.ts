@@ -111,6 +111,8 @@ export interface FeedSubscription {
   readonly target: FeedTarget;
   readonly wantsTotals: boolean;
   readonly wantsVotes: boolean;
+  /** Each vote with what its author had done by then. */
+  readonly wantsVoter: boolean;
   /** The totals that were sent last. */
   frame: Frame | null;
   /** `restarts` of the target when these totals were sent. */

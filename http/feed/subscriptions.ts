@@ -76,7 +76,7 @@ export type Subscriptions = ReturnType<typeof createSubscriptions>;
 const buildGone = (key: string) => buildFrame('gone', { target: key });
 
 const resolve = async (state: State, request: FeedRequest): Promise<ResolvedRequest> => {
-  const wantsVotes = request.channels.has('votes');
+  const wantsVotes = request.channels.has('votes') || request.channels.has('voter');
   if (wantsVotes && !state.votesArePublic)
     throw new DomainError('forbidden', 'The votes of this directory are not public: use "totals" alone.');
   if (state.count + request.targets.length > feedLimits.subscriptionsMax) {
@@ -129,7 +129,8 @@ const add = (state: State, client: Client, { targets, found, channels, after }: 
       client,
       target,
       wantsTotals: channels.has('totals'),
-      wantsVotes: channels.has('votes'),
+      wantsVotes: channels.has('votes') || channels.has('voter'),
+      wantsVoter: channels.has('voter'),
       frame: null,
       restarts: target.restarts,
       voteRestarts: start.restarts,

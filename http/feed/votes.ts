@@ -45,6 +45,7 @@ interface TailState extends VoteTailParts {
 
 /** Subscriptions that lack the same votes. */
 interface Group {
+  readonly hasVoter: boolean;
   readonly target: FeedTarget;
   readonly after: number;
   readonly subscriptions: FeedSubscription[];
@@ -181,7 +182,7 @@ const readNewVotes = async (
     incarnation: ref?.incarnation ?? 0,
     after: votes?.head ?? 0,
   }));
-  const rows = await state.voteLog.each(positions, feedLimits.recentVotesMax);
+  const rows = await state.voteLog.each(positions, { limit: feedLimits.recentVotesMax, hasVoter: false });
   const byIncarnation = Map.groupBy(rows, ({ incarnation }) => incarnation);
   for (const target of targets) {
     const incarnation = target.ref?.incarnation ?? 0;
@@ -210,15 +211,15 @@ const keepRecent = (target: FeedTarget, votes: VoteLogState, rows: readonly LogR
 /* ------------------------------------------------------- clients that are behind */
 
 const catchUp = (state: TailState, subscription: FeedSubscription): void => {
-  const { target, number } = subscription;
+  const { target, number, wantsVoter: hasVoter } = subscription;
   subscription.isCatchingUp = true;
-  const key = `${target.ref?.incarnation} ${target.votes?.restarts} ${number}`;
+  const key = `${target.ref?.incarnation} ${target.votes?.restarts} ${number} ${hasVoter}`;
   const group = state.groups.get(key);
   if (group !== undefined) {
     group.subscriptions.push(subscription);
     return;
   }
-  state.groups.set(key, { target, after: number, subscriptions: [subscription] });
+  state.groups.set(key, { target, hasVoter, after: number, subscriptions: [subscription] });
   serveGroups(state);
 };
 
@@ -234,11 +235,15 @@ const serveGroups = (state: TailState): void => {
   }
 };
 
-const serveGroup = async (state: TailState, { target, after, subscriptions }: Group): Promise<void> => {
+const serveGroup = async (
+  state: TailState,
+  { target, hasVoter, after, subscriptions }: Group,
+): Promise<void> => {
   const { ref, votes } = target;
   if (ref === null || votes === null) return;
   const { restarts } = votes;
-  const rows = await state.voteLog.page({ ref, after, limit: feedLimits.votesPerRead }).catch(() => null);
+  const page = { ref, after, limit: feedLimits.votesPerRead, hasVoter };
+  const rows = await state.voteLog.page(page).catch(() => null);
   if (rows === null) {
     for (const subscription of subscriptions) subscription.isCatchingUp = false;
     announceLater(state, target);

@@ -169,6 +169,12 @@ export const User = describeObject(
 );
 export type User = Static<typeof User>;
 
+export const VoterFigures = buildObject({
+  times: buildCount(41, 'How often the user voted: requests, each once, up or down.'),
+  streak: buildCount(7, 'Days (UTC) in a row with a vote, up to today or yesterday; else 0.'),
+  longest: buildCount(12, 'The most days in a row so far.'),
+});
+
 export const ExtraLink = describeObject('A named link.', {
   name: buildText('Website', 'What the link is called, 1 to 64 characters.'),
   value: buildText('https://example.org', 'An https address of up to 512 characters.'),

@@ -27,6 +27,14 @@ class WebhookTarget(TypedDict):
     name: str
 
 
+class VoterFigures(TypedDict):
+    """What a user had done by a vote: requests, and days (UTC) in a row with one."""
+
+    times: int
+    streak: int
+    longest: int
+
+
 class VoteCreatedData(TypedDict):
     epoch: str
     number: int
@@ -39,6 +47,7 @@ class VoteCreatedData(TypedDict):
     ref: str
     """What the link that led to the vote said as `ref`; empty for nothing."""
     user: WebhookUser
+    voter: VoterFigures
     target: WebhookTarget
     votes: int
     """The total once this vote was written."""

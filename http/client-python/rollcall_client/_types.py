@@ -140,7 +140,7 @@ class VoteLog(TypedDict):
     """Cursor before the first vote."""
 
 
-class VoteLogResult(TypedDict):
+class _VoteLogResultRequired(TypedDict):
     number: int
     """Position in the log of this listing, without holes."""
     itag: str
@@ -157,3 +157,19 @@ class VoteLogResult(TypedDict):
     """Whether the vote has been voided since."""
     void_reason: str
     """`monthly_reset`, `operator`, `redeemed` or `deleted`; empty unless void."""
+
+
+class VoteLogResult(_VoteLogResultRequired, total=False):
+    voter: VoteLogResultVoter
+    """With `voter=1`: what the user had done by this vote; later votes change nothing."""
+
+
+class VoteLogResultVoter(TypedDict):
+    """With `voter=1`: what the user had done by this vote; later votes change nothing."""
+
+    times: int
+    """How often the user voted: requests, each once, up or down."""
+    streak: int
+    """Days (UTC) in a row with a vote, up to today or yesterday; else 0."""
+    longest: int
+    """The most days in a row so far."""

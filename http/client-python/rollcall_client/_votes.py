@@ -37,11 +37,13 @@ def group_by_request(votes: Sequence[VoteLogResult]) -> list[list[VoteLogResult]
     return list(groups.values())
 
 
-def votes(directory: Client, target: str, *, after: str = "head") -> Stream[VotePage]:
+def votes(
+    directory: Client, target: str, *, after: str = "head", voter: bool = False
+) -> Stream[VotePage]:
     """Yields pages of votes as they come, for `for` or `async for`; those of one request are in one page.
 
     `target` is `bot/815553000470478850`. `after` says where to begin: a cursor that you kept, `oldest`, or
-    `head` (only new votes). It waits out failures of the network and the server; it raises a `DirectoryError`
+    `head` (only new votes); with `voter` each vote says what its author had done by then. It waits out failures of the network and the server; it raises a `DirectoryError`
     for what waiting does not change.
 
     >>> for page in votes(directory, f"bot/{bot_id}", after=kept):
@@ -49,15 +51,17 @@ def votes(directory: Client, target: str, *, after: str = "head") -> Stream[Vote
     ...         reward(vote["author"])
     ...     keep(page.cursor)
     """
-    return Stream(lambda stopped: _read(directory, f"/{target}/votes/log", after, stopped))
+    return Stream(lambda stopped: _read(directory, f"/{target}/votes/log", after, voter, stopped))
 
 
 def _read_page(
-    directory: Client, path: str, after: str, stopped: Event
+    directory: Client, path: str, after: str, voter: bool, stopped: Event
 ) -> tuple[list[VoteLogResult], str]:
     """Reads a page, and what the next one has of its last request."""
 
     def read(query: dict[str, str | int]) -> VoteLog:
+        if voter:
+            query = {**query, "voter": 1}
         page = directory.request("GET", path, query=query, timeout=WAIT_SECONDS + 15, stopped=stopped)
         return cast(VoteLog, page)
 
@@ -72,7 +76,9 @@ def _read_page(
     return results, page["next"]
 
 
-def _read(directory: Client, path: str, after: str, stopped: Event) -> Iterator[VotePage]:
+def _read(
+    directory: Client, path: str, after: str, voter: bool, stopped: Event
+) -> Iterator[VotePage]:
     cursor = "" if after in ("head", "oldest") else after
     failures = 0
     restarted = False
@@ -82,7 +88,7 @@ def _read(directory: Client, path: str, after: str, stopped: Event) -> Iterator[
                 start = directory.request("GET", path, stopped=stopped)
                 cursor = cast(str, start[after])
             began = monotonic()
-            results, end = _read_page(directory, path, cursor, stopped)
+            results, end = _read_page(directory, path, cursor, voter, stopped)
         except Stopped:
             return
         except DirectoryError as error:

@@ -62,7 +62,7 @@ const discordPath = /^\/api(\/v\d{1,2})?\/webhooks\/\d{15,20}\/[\w-]{1,128}$/;
 /** The keys of standard bodies, at every depth in this order, whatever order an event has. */
 const standardKeys = (
   'type timestamp data epoch number itag vote_ids weight upvote ref webhook_id fields user id username ' +
-  'display_name avatar name reason target votes created_at next_vote_at test'
+  'display_name avatar voter times streak longest name reason target votes created_at next_vote_at test'
 ).split(' ');
 /** The keys of `vote.voided` and `vote.restored`, where those of a vote come before its user. */
 const voidedKeys = (

@@ -76,9 +76,12 @@ const toListingEvent = (
     data: { ...reported, ...(user === null ? {} : { user }), target: toTarget(subject), test: false },
   }) as ListingEvent;
 
+/** In formats that do not send them. */
+const noFigures = { times: 0, streak: 0, longest: 0 };
+
 const toVoteEvent = (
   { number, votes, subject, endpointId }: KnownDelivery,
-  { itag, itags, upvote, atMs, ref, user }: FirstVote,
+  { itag, itags, upvote, atMs, ref, user, voter }: FirstVote,
   windows: VoteWindows,
 ): VoteEvent => {
   const facts = { ...emptyFacts, premiumUntilMs: subject.premiumUntilMs };
@@ -97,6 +100,7 @@ const toVoteEvent = (
       upvote,
       ref,
       user,
+      voter: voter ?? noFigures,
       target: toTarget(subject),
       votes,
       created_at: votedAt,

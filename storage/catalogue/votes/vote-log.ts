@@ -10,6 +10,7 @@ import type { EntityRef } from '../../../engine/ids.ts';
 import { createBatchLoader } from '../../../engine/tools/batch-loader.ts';
 import { buildRows, formatNumbers, type Queryable, type Sql } from '../../sql/client.ts';
 import { asStorage, bindStorage } from '../../sql/errors.ts';
+import { buildFigures, type VoterFigures } from './voters.ts';
 import type { VoteRow } from './votes.ts';
 
 export interface LogRow
@@ -17,6 +18,8 @@ export interface LogRow
   readonly number: number;
   /** `''` for none. */
   readonly ref: string;
+  /** What its author had done so far, this vote included; only on request. */
+  readonly voter?: VoterFigures;
 }
 
 /** The state of a listing's log. */
@@ -50,21 +53,25 @@ const readLogHeads = async (
   );
 };
 
-/** Reads at most `limit` votes of each log above its number `after`, in ascending order per log. */
+/**
+ * Reads at most `limit` votes of each log above its number `after`, in ascending order per log; with
+ * `hasVoter` each with what its author had done so far.
+ */
 const readEachLog = (
   sql: Queryable,
   positions: readonly { readonly incarnation: number; readonly after: number }[],
-  limit: number,
+  { limit, hasVoter }: { readonly limit: number; readonly hasVoter: boolean },
 ): Promise<readonly (LogRow & { readonly incarnation: number })[]> =>
   sql<(LogRow & { incarnation: number })[]>`
     select wanted.incarnation, rows.*
+      ${hasVoter ? sql`, ${buildFigures(sql)} as voter` : sql``}
     from ${buildRows(sql, positions, { incarnation: 'bigint', after: 'bigint' })}
       as wanted (incarnation, after) cross join lateral (
       select log_number as number, itag, author, upvote, created_at, void, void_reason,
         coalesce(ref, '') as ref
-      from vote_log where incarnation = wanted.incarnation and log_number > wanted.after
+      from vote_log where vote_log.incarnation = wanted.incarnation and log_number > wanted.after
       order by log_number limit ${limit}
-    ) as rows
+    ) as rows ${hasVoter ? joinVoter(sql) : sql``}
     order by wanted.incarnation, rows.number`;
 
 /** Votes are numbered almost in the order of their times: the nodes' clocks differ little. */
@@ -84,11 +91,18 @@ const findNumberBefore = async (sql: Queryable, ref: EntityRef, since: Date): Pr
   return row?.number ?? 0;
 };
 
+/** Builds the join of what the author of each row had done so far. */
+const joinVoter = (sql: Queryable) => sql`
+  join totals using (incarnation) cross join lateral summarise_voter(
+    totals.incarnation, totals.kind, totals.entity_id, rows.author, rows.number, rows.created_at) as voter`;
+
 /** One page of one log. */
 export interface LogPage {
   readonly ref: EntityRef;
   readonly after: number;
   readonly limit: number;
+  /** Whether each vote comes with what its author had done so far. */
+  readonly hasVoter?: boolean;
 }
 
 /** Longer pages are read one by one. */
@@ -103,20 +117,23 @@ const readLogPages = async (
   pages: readonly LogPage[],
 ): Promise<readonly (readonly LogRow[])[]> => {
   const lowest = new Map<number, number>();
-  for (const { ref, after, limit } of pages) {
-    if (limit > sharedRowsMax) continue;
+  for (const { ref, after, limit, hasVoter } of pages) {
+    if (limit > sharedRowsMax || hasVoter) continue;
     lowest.set(ref.incarnation, Math.min(after, lowest.get(ref.incarnation) ?? after));
   }
   const positions = Array.from(lowest, ([incarnation, after]) => ({ incarnation, after }));
-  const shared = positions.length === 0 ? [] : await readEachLog(sql, positions, sharedRowsMax);
+  const shared =
+    positions.length === 0
+      ? []
+      : await readEachLog(sql, positions, { limit: sharedRowsMax, hasVoter: false });
   const byIncarnation = Map.groupBy(shared, ({ incarnation }) => incarnation);
   return Promise.all(
-    pages.map(({ ref, after, limit }) => {
-      const known = byIncarnation.get(ref.incarnation) ?? [];
+    pages.map(({ ref, after, limit, hasVoter = false }) => {
+      const known = hasVoter ? [] : (byIncarnation.get(ref.incarnation) ?? []);
       const rows = known.filter(({ number }) => number > after).slice(0, limit);
       const isWhole = rows.length === limit || known.length < sharedRowsMax;
-      if (limit <= sharedRowsMax && isWhole) return rows;
-      return readEachLog(sql, [{ incarnation: ref.incarnation, after }], limit);
+      if (limit <= sharedRowsMax && isWhole && !hasVoter) return rows;
+      return readEachLog(sql, [{ incarnation: ref.incarnation, after }], { limit, hasVoter });
     }),
   );
 };

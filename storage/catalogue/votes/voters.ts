@@ -10,12 +10,14 @@ import { formatTexts, type Queryable, type Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { createVoteCounts } from './vote-counts.ts';
 
-export interface VoterSummary {
+export interface VoterFigures {
   /** Requests. */
   readonly times: number;
-  /** Days in a row up to now. */
+  /** Days in a row. */
   readonly streak: number;
   readonly longest: number;
+}
+export interface VoterSummary extends VoterFigures {
   /** `null` without a streak. */
   readonly streak_ends_at: Date | null;
   /** There may be older votes, which were not looked at. */
@@ -26,6 +28,10 @@ export interface VotedListing extends VoterSummary {
   readonly target_id: string;
   readonly voted_at: Date;
 }
+
+/** Builds a column with the figures of a row `voter` of `summarise_voter`, as JSON. */
+export const buildFigures = (sql: Queryable) => sql`
+  jsonb_build_object('times', voter.times, 'streak', voter.streak, 'longest', voter.longest)`;
 
 /** Listings of one user that are looked at. */
 const listingsMax = 1_000;

@@ -6,12 +6,13 @@
  * or deleted endpoint takes effect at the next page. Times are the node's, ms.
  */
 import type { EntityKind, Target } from '../../../engine/ids.ts';
-import { failingFrom } from '../../../engine/rules/webhooks.ts';
+import { deliveryKinds, failingFrom } from '../../../engine/rules/webhooks.ts';
 import type { EventDetails, VoidedDetails } from '../../ledger/webhook-deliveries.ts';
 import { formatBooleans, formatNumbers, formatTexts, type Queryable, type Sql } from '../../sql/client.ts';
 import { bindStorage } from '../../sql/errors.ts';
 import { buildListingNames, type EventPerson, toEventPerson } from '../shared/people.ts';
 import { formatEpoch, type LogTimeline } from '../votes/vote-log.ts';
+import { buildFigures, type VoterFigures } from '../votes/voters.ts';
 import { type AttemptRow, buildSends, disableEndpoint } from './endpoints.ts';
 import {
   beginAttempts,
@@ -58,6 +59,8 @@ export interface DeliveredVote {
   /** `''` for none. */
   readonly ref: string;
   readonly user: EventPerson;
+  /** `null` where the format does not send it. */
+  readonly voter: VoterFigures | null;
 }
 /** The listing that a delivery is about, as it is now. */
 export interface DeliverySubject extends Target {
@@ -145,11 +148,38 @@ type PageRow = LeasedEndpoint &
     readonly upvote: boolean;
     readonly atMs: number;
     readonly ref: string;
+    readonly voter: VoterFigures | null;
     readonly person: string | null;
     readonly username: string | null;
     readonly display_name: string | null;
     readonly avatar: string | null;
   };
+
+/**
+ * Builds the joins of the vote that a delivery is about, and of what its voter had done by then: once,
+ * because every attempt says the same.
+ */
+const joinVote = (sql: Queryable) => sql`
+    left join lateral (
+      select first.author, first.upvote, (extract(epoch from first.created_at) * 1000)::bigint as at_ms,
+        coalesce(first.ref, '') as ref, array(
+          select itag from votes
+          where votes.incarnation = first.incarnation and votes.log_number >= first.log_number
+            and votes.created_at = first.created_at and votes.author = first.author
+          order by votes.log_number limit due.weight) as itags
+      from votes as first
+      where first.incarnation = subject.incarnation
+        and first.log_number = case
+          when due.subject is null then due.log_number else due.subject_number end
+      offset 0
+    ) as vote on true
+    left join lateral (
+      select * from summarise_voter(subject.incarnation, subject.kind, subject.entity_id, vote.author,
+        case when due.subject is null then due.log_number else due.subject_number end,
+        to_timestamp(vote.at_ms / 1000.0))
+      where due.kind = ${deliveryKinds['vote.created']} and leased.format = 'standard' and due.voter is null
+      offset 0
+    ) as voter on true`;
 
 /**
  * Reads at most `limit` due deliveries, in the order of the votes; `null` when the lease or the endpoint is
@@ -188,6 +218,7 @@ const readPage = async (
       coalesce((select (extract(epoch from premium_until) * 1000)::bigint from facts
         where facts.incarnation = subject.incarnation), 0) as "premiumUntilMs",
       vote.itags, vote.upvote, vote.at_ms as "atMs", vote.ref,
+      coalesce(due.voter, case when voter.times is not null then ${buildFigures(sql)} end) as voter,
       coalesce(vote.author, due.details ->> 'user') as person,
       users.username, users.display_name, users.avatar
     from leased cross join lineage left join due on true
@@ -196,19 +227,7 @@ const readPage = async (
       from totals ${buildListingNames(sql)}
       where totals.incarnation = coalesce(due.subject, leased.incarnation) offset 0
     ) as subject on true
-    left join lateral (
-      select first.author, first.upvote, (extract(epoch from first.created_at) * 1000)::bigint as at_ms,
-        coalesce(first.ref, '') as ref, array(
-          select itag from votes
-          where votes.incarnation = first.incarnation and votes.log_number >= first.log_number
-            and votes.created_at = first.created_at and votes.author = first.author
-          order by votes.log_number limit due.weight) as itags
-      from votes as first
-      where first.incarnation = subject.incarnation
-        and first.log_number = case
-          when due.subject is null then due.log_number else due.subject_number end
-      offset 0
-    ) as vote on true
+    ${joinVote(sql)}
     left join users on users.id = coalesce(vote.author, due.details ->> 'user')
     order by due.log_number, due.kind`;
   const [endpoint] = rows;
@@ -229,8 +248,11 @@ const toSubject = (row: PageRow): DeliverySubject | null => {
   return kind === null ? null : { kind, id, name, epoch, premiumUntilMs };
 };
 
-const toVote = ({ itags, upvote, atMs, ref }: PageRow, user: EventPerson | null): DeliveredVote | null =>
-  itags === null || user === null ? null : { itags, upvote, atMs, ref, user };
+const toVote = (
+  { itags, upvote, atMs, ref, voter }: PageRow,
+  user: EventPerson | null,
+): DeliveredVote | null =>
+  itags === null || user === null ? null : { itags, upvote, atMs, ref, user, voter };
 
 const states = { pending: 0, delivered: 1, expired: 2 } as const;
 
@@ -238,6 +260,8 @@ const states = { pending: 0, delivered: 1, expired: 2 } as const;
 const appendAttempt = (sql: Queryable) => sql`
   case when jsonb_array_length(attempts) < ${attemptsKept} then attempts else attempts - 0 end
     || result.attempt::jsonb`;
+
+const toVoterText = ({ delivery: { vote } }: DeliveryResult): string => JSON.stringify(vote?.voter ?? null);
 
 /** Builds the part `result`: the results as rows. */
 const readResults = (sql: Queryable, results: PageResult['results']) => sql`
@@ -250,8 +274,9 @@ const readResults = (sql: Queryable, results: PageResult['results']) => sql`
         (select ${formatTexts(results.map(({ body }) => body ?? ''))}::text[]),
         (select ${formatTexts(results.map(({ attempt }) => JSON.stringify(attempt)))}::text[]),
         (select ${formatBooleans(results.map(({ delivery }) => delivery.replay))}::boolean[]),
-        (select ${formatNumbers(results.map(({ delivery }) => delivery.tries + 1))}::smallint[])
-      ) as result (log_number, kind, state, next_at_ms, body, attempt, is_replay, tries)
+        (select ${formatNumbers(results.map(({ delivery }) => delivery.tries + 1))}::smallint[]),
+        (select ${formatTexts(results.map(toVoterText))}::text[])
+      ) as result (log_number, kind, state, next_at_ms, body, attempt, is_replay, tries, voter)
     )`;
 
 /** Builds the update of pending deliveries. A replay changes their state only if it was delivered. */
@@ -262,7 +287,7 @@ const recordPending = (sql: Queryable, { id }: Lease) => sql`
         tries = case when is_replay then delivery.tries else result.tries end,
         next_at_ms = case when is_replay then delivery.next_at_ms else result.next_at_ms end,
         replay = delivery.replay and not is_replay,
-        body = nullif(result.body, ''),
+        body = nullif(result.body, ''), voter = nullif(result.voter, 'null')::jsonb,
         attempts = ${appendAttempt(sql)}
       from result
       where delivery.endpoint_id = ${id} and delivery.log_number = result.log_number

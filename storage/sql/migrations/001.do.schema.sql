@@ -957,6 +957,8 @@ create table webhook_deliveries (
   -- Of a sequenced delivery: the listing that it is about, and the number of the vote; null for an event without a vote.
   subject bigint,
   subject_number bigint,
+  -- What the voter had done by the vote, as its first attempt said: a replay says the same.
+  voter jsonb,
   primary key (endpoint_id, log_number, kind)
 );
 create index webhook_deliveries_pending on webhook_deliveries (endpoint_id, log_number) where state = 0;

@@ -3,6 +3,7 @@
  */
 import { suite } from 'uvu';
 import {
+  assertSameLog,
   assertSameSummaries,
   assertSameTop,
   assertSameVotes,
@@ -20,6 +21,7 @@ test('what counts for voters is what a replay says', async () => {
   const replay = await runReplay(sql, size);
   await assertSameVotes(replay);
   await assertSameSummaries(replay, 2_000);
+  await assertSameLog(replay, 20);
   await assertSameTop(replay);
 });
 

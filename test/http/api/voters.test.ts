@@ -21,7 +21,7 @@ const newBot = async (): Promise<string> => {
 test.after(() => world.close());
 
 const vote = async (user: string, bot: string, query = 'upvote=true'): Promise<void> => {
-  const token = await world.token('user', user);
+  const token = await world.token('user', user, { lastsSeconds: 366 * 86_400 });
   const path = `/users/${user}/bots/${bot}/votes?${query}`;
   await until('the vote', async () => {
     const { status, text } = await world.ask('PUT', path, { token });
@@ -105,6 +105,25 @@ test('a user sees all listings that they voted on, and nobody else does', async 
   assert.is((await world.ask('GET', path)).status, 401);
   assert.is((await world.ask('GET', path, { token: await world.token('user', 'ann') })).status, 403);
   assert.is((await world.ask('GET', path, { token: await world.token('bot', listed[0] ?? '') })).status, 401);
+});
+
+test('the log says what each voter had done by then', async () => {
+  const bot = await newBot();
+  skipToMonday();
+  const { head } = await read(`/bots/${bot}/votes/log`);
+  for (let day = 0; day < 2; day++) {
+    await vote('ann', bot);
+    world.clock.skip(dayMs);
+  }
+  const { results } = await read(`/bots/${bot}/votes/log?voter=1&after=${head}`);
+  const expected = [1, 2].map((count) => ({ times: count, streak: count, longest: count }));
+  assert.equal(
+    results.map(({ voter }: { voter: object }) => voter),
+    expected,
+  );
+  assert.is('voter' in (await read(`/bots/${bot}/votes/log?after=${head}`)).results[0], false);
+  const wrong = await world.ask('GET', `/bots/${bot}/votes/log?voter=yes`);
+  assert.is(wrong.status, 400);
 });
 
 test('a ref goes with the vote into the log and the counts by day; another form is 400', async () => {

@@ -43,6 +43,27 @@ const vote = async (bot: string): Promise<string> => {
 const receivedAt = (rest: string) =>
   receivers.received.filter(({ path }) => path.endsWith(`/${rest}`)).map(({ body }) => JSON.parse(body));
 
+test('an event says what its voter had done; a replay says the same after a void', async () => {
+  const bot = 'replayed';
+  await addBot(world.sql, bot);
+  const path = `/bots/${bot}/webhooks`;
+  const { json } = await call('POST', path, { name: 'x', url: receivers.url('ok', bot) });
+  await vote(bot);
+  await until('the event', () => receivedAt(bot).length === 1);
+  const [{ data }] = receivedAt(bot);
+  assert.equal(data.voter, { times: 1, streak: 1, longest: 1 });
+  const readState = async () => (await call('GET', `${path}/${json.id}/deliveries`)).json.results[0].state;
+  await until('it is recorded', async () => (await readState()) === 'delivered');
+
+  assert.is((await voidVote(world.sql, data.itag, 'operator')).kind, 'voided');
+  assert.is((await call('POST', `${path}/${json.id}/replay`, { number: 1 })).json.queued, 1);
+  await until('it was replayed', () => receivedAt(bot).length === 2);
+  const [first, again] = receivers.received.filter((request) => request.path.endsWith(`/${bot}`));
+  assert.equal([again?.headers['webhook-id'], again?.body], [first?.headers['webhook-id'], first?.body]);
+  const log = (await world.ask('GET', `/bots/${bot}/votes/log?voter=1&after=${data.epoch}.0`)).json.results;
+  assert.equal(log[0].voter, { times: 0, streak: 0, longest: 0 }, 'a void takes it away');
+});
+
 test('a voided vote, a redeem and a reset each reach the receiver once', async () => {
   const bot = 'voided';
   const ref = await addBot(world.sql, bot);

@@ -117,6 +117,16 @@ test('votes come once, by number, and a stream says where it is', async () => {
   client.close();
 });
 
+test('with the channel voter each vote says what its author had done; others get it without', async () => {
+  const one = await openStream(base, 'targets=bot/bot4&channels=voter');
+  const other = await openStream(base, 'targets=bot/bot4&channels=votes');
+  await vote('cleo', 'bot4');
+  const [first, second] = [await one.next('vote'), await other.next('vote')];
+  assert.equal([first.data.author, first.data.voter], ['cleo', { times: 1, streak: 1, longest: 1 }]);
+  assert.equal([second.data.number, 'voter' in second.data], [first.data.number, false]);
+  for (const client of [one, other]) client.close();
+});
+
 test('a stream that comes back gets the votes it missed, then goes on', async () => {
   const before = await openStream(base, 'targets=bot/bot5&channels=votes');
   await vote('ann', 'bot5');

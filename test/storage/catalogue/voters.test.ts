@@ -9,7 +9,14 @@ import { importLines } from '../../../storage/import/import.ts';
 import type { Sql } from '../../../storage/sql/client.ts';
 import { dump } from '../import/store.ts';
 import { addBot, openDirectory } from './directory.ts';
-import { assertSameSummaries, assertSameTop, assertSameVotes, drawSeed, runReplay } from './voters-replay.ts';
+import {
+  assertSameLog,
+  assertSameSummaries,
+  assertSameTop,
+  assertSameVotes,
+  drawSeed,
+  runReplay,
+} from './voters-replay.ts';
 
 const test = suite('voters');
 const { sql, close } = await openDirectory();
@@ -20,6 +27,8 @@ test('each vote counts for its voter and for the totals as a replay says', () =>
 
 test('times and streaks are what a replay says', () => assertSameSummaries(replay, 60));
 
+test('the log says as of each vote what a replay says', () => assertSameLog(replay, 5));
+
 test('the top voters are those of a replay', () => assertSameTop(replay));
 
 test('top voters that are read in slices are those of one aggregate', async () => {
@@ -27,7 +36,7 @@ test('top voters that are read in slices are those of one aggregate', async () =
   await sql`
     insert into votes (itag, created_at, incarnation, target_type, target_id, author, upvote, vote_num,
       rejected)
-    select gen_random_uuid(), timestamptz '2027-01-01Z' + make_interval(secs => number / 7),
+    select gen_random_uuid(), timestamptz '2026-01-01Z' + make_interval(secs => number / 7),
       ${ref.incarnation}, 'bot', ${ref.id}, 'voter' || number * number % 151, true, 0, number % 10 = 0
     from generate_series(1, 4_500) as number`;
   const expected = await sql`

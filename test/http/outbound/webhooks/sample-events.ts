@@ -30,6 +30,7 @@ export const upvote: VoteEvent = {
     upvote: true,
     ref: 'newsletter-7',
     user,
+    voter: { times: 41, streak: 7, longest: 12 },
     target: { type: 'bot', id: '815553000470478850', name: 'Lighthouse' },
     votes: 98,
     created_at: '2026-03-04T12:00:00.000Z',
