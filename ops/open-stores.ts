@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { assertLimits } from '../engine/limits.ts';
+import { describeDiskFault } from '../storage/disk-room.ts';
 import type { SqlThread } from '../storage/embedded/sql-thread.ts';
 import { openStores } from '../storage/open.ts';
 import { assertClockSet, systemClock } from './clock.ts';
@@ -58,7 +59,7 @@ export const openNodeStores = async (
     },
     onLost: (message, error) => {
       logger.fatal({ error: String(error) }, message);
-      loss.report(`${message}: ${String(error)}`);
+      loss.report(`${message}: ${String(error)}.${describeDiskFault(config.dataDir)}`);
     },
   });
   return { stores, loss, onWarning, diskFull: room.promise };

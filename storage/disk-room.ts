@@ -1,5 +1,6 @@
 /**
- * Room on the disk of a data folder: how much is free, and what a start says that fails for lack of it.
+ * Room on the disk of a data folder: how much is free, and what a start says that fails for lack of it, or
+ * because the disk is read-only.
  *
  * Such a start ends at once instead of waiting; the next one, once there is room, finds everything.
  */
@@ -13,6 +14,14 @@ const openBytesMin = 8 * 2 ** 20;
 const startMiB = 64;
 /** In Node, and in LMDB. */
 const fullCodes = new Set<unknown>(['ENOSPC', 'EDQUOT', 28, 122]);
+const readOnlyCodes = new Set<unknown>(['EROFS', 30]);
+
+const usedQuotaNumber = -122;
+/** Returns the code of an error of the file system. Node has no name for a quota that is used up. */
+export const getErrorCode = (error: unknown): unknown => {
+  const { code, errno } = error as NodeJS.ErrnoException;
+  return errno === usedQuotaNumber ? 'EDQUOT' : code;
+};
 
 export const measureFreeBytes = (folder: string): number => {
   try {
@@ -26,14 +35,14 @@ export const measureFreeBytes = (folder: string): number => {
 
 export const formatMiB = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
-/** Whether a trial file finds room: a quota shows in no figure of the file system. */
-const hasRoomInQuota = (folder: string): boolean => {
+/** Writes a trial file: neither a quota nor a disk with an error shows in the figures of a file system. */
+const tryWriting = (folder: string): unknown => {
   const file = join(folder, `room-${process.pid}`);
   try {
     writeFileSync(file, Buffer.alloc(openBytesMin));
-    return true;
+    return undefined;
   } catch (error) {
-    return !fullCodes.has((error as NodeJS.ErrnoException).code);
+    return error;
   } finally {
     rmSync(file, { force: true });
   }
@@ -41,20 +50,48 @@ const hasRoomInQuota = (folder: string): boolean => {
 
 /** Whether a database in this folder that failed to open for an unclear reason lacked room. */
 export const isRoomLacking = (folder: string): boolean =>
-  measureFreeBytes(folder) < openBytesMin || !hasRoomInQuota(folder);
+  measureFreeBytes(folder) < openBytesMin || isFull(findCode(tryWriting(folder)));
 
-const isFull = (error: unknown): boolean =>
-  error instanceof Error &&
-  ((error instanceof StorageError && error.reason === 'full') ||
-    fullCodes.has((error as NodeJS.ErrnoException).code) ||
-    isFull(error.cause));
+const isFull = (code: unknown): boolean => fullCodes.has(code);
 
-/** Returns the error of a start that failed with `error`: for a full disk, one for the operator. */
-export const explainFullDisk = (dataDirectory: string, error: unknown): unknown => {
-  if (!isFull(error)) return error;
-  return new Error(
-    `disk full: ${formatMiB(measureFreeBytes(dataDirectory))} MiB are free for ${dataDirectory}, too few ` +
-      `to start (${(error as Error).message}). Make room, ${startMiB} MiB or more, and start again.`,
-    { cause: error },
+/** The code of what a disk lacks, in the chain of causes; `undefined` for none. */
+const findCode = (error: unknown): unknown => {
+  if (!(error instanceof Error)) return undefined;
+  const code = getErrorCode(error);
+  if (fullCodes.has(code) || readOnlyCodes.has(code)) return code;
+  return (
+    findCode(error.cause) ?? (error instanceof StorageError && error.reason === 'full' ? 'ENOSPC' : undefined)
   );
+};
+
+/**
+ * Returns the error of a start that failed with `error`: for a disk that is full or read-only, and for a used
+ * quota, one for the operator.
+ */
+export const explainFullDisk = (dataDirectory: string, error: unknown): unknown => {
+  const code = findCode(error);
+  if (code === undefined) return error;
+  const { message } = error as Error;
+  if (readOnlyCodes.has(code))
+    return new Error(
+      `The disk of ${dataDirectory} is read-only (${message}): the system makes it so after an error, see ` +
+        'its log (dmesg). Nothing is lost. Check the disk, make it writable and start again.',
+      { cause: error },
+    );
+  const freeBytes = measureFreeBytes(dataDirectory);
+  // The embedded SQL does not say which of the two it was.
+  const isQuota = code === 'EDQUOT' || freeBytes >= startMiB * 2 ** 20;
+  const lack = isQuota
+    ? `the quota of this user or project is used up for ${dataDirectory}: too little is left`
+    : `disk full: ${formatMiB(freeBytes)} MiB are free for ${dataDirectory}, too few`;
+  return new Error(`${lack} to start (${message}). Make room, ${startMiB} MiB or more, and start again.`, {
+    cause: error,
+  });
+};
+
+/** Says why nothing can be written in a folder, for the operator; `''` when it can. */
+export const describeDiskFault = (folder: string): string => {
+  const error = tryWriting(folder);
+  const explained = explainFullDisk(folder, error);
+  return explained === error ? '' : ` ${(explained as Error).message}`;
 };

@@ -7,6 +7,7 @@
  */
 import { accessSync, constants, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { getErrorCode } from '../disk-room.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there',
@@ -20,7 +21,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 const createUnusableError = (directory: string, error: unknown): Error => {
-  const { code = '', message } = error as NodeJS.ErrnoException;
+  const code = String(getErrorCode(error));
+  const { message } = error as Error;
   return new Error(
     `The data folder ${directory} cannot be used: ${reasons[code] ?? message} (${code}). ` +
       'Choose a folder this user may write to with DATA_DIR.',
@@ -65,8 +67,8 @@ const findForbidden = (path: string): string | null => {
     if (!statSync(path).isDirectory()) return null;
     accessSync(path, constants.X_OK);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' || code === 'ENOTDIR' ? null : path;
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'EACCES' || code === 'EPERM' ? path : null;
   }
   for (const name of readdirSync(path)) {
     const forbidden = findForbidden(join(path, name));

@@ -13,7 +13,7 @@ const folderAt = 20;
 /** Behind the faults are the lock and the counter of the record. */
 const faultsEndAt = folderAt + 1_024;
 
-type ErrorCode = 'EIO' | 'ENOSPC';
+type ErrorCode = 'EIO' | 'ENOSPC' | 'EDQUOT';
 export interface DiskFaults {
   /** Every write fails. */
   readonly writeError?: ErrorCode;

@@ -15,6 +15,7 @@
 import { closeSync, fdatasyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { StorageError, toNotAppliedError } from '../../../engine/errors.ts';
+import { getErrorCode } from '../../disk-room.ts';
 import { createFile, type JournalFolder, readJournal, syncFolder, toPath } from './journal-files.ts';
 import { type RecordBuffer, sealRecord } from './journal-records.ts';
 
@@ -74,10 +75,10 @@ const writeWhole = ({ file, bytes }: Journal, record: Buffer): void => {
     done += writeSync(file, record, done, record.length - done, bytes + done);
 };
 
-const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const fullCodes = new Set<unknown>(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 const toFileError = (operation: string, cause: unknown): StorageError => {
-  const reason = fullCodes.has((cause as NodeJS.ErrnoException).code ?? '') ? 'full' : 'bug';
+  const reason = fullCodes.has(getErrorCode(cause)) ? 'full' : 'bug';
   return toNotAppliedError(operation, reason, cause);
 };
 
