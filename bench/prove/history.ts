@@ -36,14 +36,13 @@ export const judgeHistory = (log: ProveLog, { listing, entries, history }: Final
     const low = Math.max(0, ...seen);
     const high = countBefore(sent, atMs + findSampleMs(log, history));
     const where = `the history of bot ${listing.id} at ${new Date(atMs).toISOString()}`;
-    if (clicks !== null && clicks < low)
-      lies.push({ kind: 'history', name: 'short', text: `${where} has ${clicks} clicks of ${low}` });
-    if (clicks !== null && clicks > high)
-      lies.push({ kind: 'history', name: 'doubled', text: `${where} has ${clicks} clicks of ${high} sent` });
-    if (isAfter && votesLogged !== null && logged !== undefined && votesLogged !== logged) {
-      const lie = votesLogged < logged ? 'short' : 'doubled';
-      lies.push({ kind: 'history', name: lie, text: `${where} has ${votesLogged} votes of ${logged}` });
-    }
+    const add = (name: string, what: string): void => {
+      lies.push({ kind: 'history', name, text: `${where} has ${what}` });
+    };
+    if (clicks !== null && clicks < low) add('short', `${clicks} clicks of ${low}`);
+    if (clicks !== null && clicks > high) add('doubled', `${clicks} clicks of ${high} sent`);
+    if (isAfter && votesLogged !== null && logged !== undefined && votesLogged !== logged)
+      add(votesLogged < logged ? 'short' : 'doubled', `${votesLogged} votes of ${logged}`);
   }
   return lies;
 };

@@ -37,8 +37,9 @@ const lateMs = 5_000;
 
 const isPart = (bot: string): boolean => bot.includes('#');
 
-const name = (kind: ProofKind, lie: string, texts: readonly string[]): Lie[] =>
-  texts.map((text) => ({ kind, name: lie, text }));
+/** Lies of one kind, the texts of each under its name. */
+const toLies = (kind: ProofKind, texts: Readonly<Record<string, readonly string[]>>): Lie[] =>
+  Object.entries(texts).flatMap(([name, list]) => list.map((text) => ({ kind, name, text })));
 
 /** What the readers of the load saw may be old for a while; what is seen at the end may not. */
 const judgeSights = (
@@ -51,23 +52,14 @@ const judgeSights = (
     judge({ ...log, sights: [...sights] }, verdict, staleMs);
     return verdict;
   };
-  const last = judged(
-    log.sights.filter(({ quiet }) => quiet),
-    0,
-  );
-  const before = judged(
-    log.sights.filter(({ quiet }) => !quiet),
-    lateMs,
-  );
+  const [quiet = [], busy = []] = [true, false].map((is) => log.sights.filter((sight) => sight.quiet === is));
+  const [last, before] = [judged(quiet, 0), judged(busy, lateMs)];
   const places = isDirect ? Map.groupBy(log.sights, ({ place = 0 }) => place) : new Map();
   const falls = [judged(log.sights, lateMs), ...[...places.values()].map((sights) => judged(sights, 0))];
-  return [
-    ...name(kind, 'lost', last.lost),
-    ...name(kind, 'late', before.lost),
-    ...name(kind, 'doubled', [...last.doubled, ...before.doubled]),
-    ...name(kind, 'mixed', [...last.mixed, ...before.mixed]),
-    ...name(kind, 'fell', [...new Set(falls.flatMap(({ fell }) => fell))]),
-  ];
+  return toLies(kind, {
+    ...{ lost: last.lost, late: before.lost, doubled: [...last.doubled, ...before.doubled] },
+    ...{ mixed: [...last.mixed, ...before.mixed], fell: [...new Set(falls.flatMap(({ fell }) => fell))] },
+  });
 };
 
 const judgeNumbers = (log: ProveLog, { isDirect, has }: Subject): Lie[] => {
@@ -88,26 +80,16 @@ const judgeVoteRequests = (log: ProveLog, subject: Subject, finalStates: readonl
   const accepted = log.votes.filter(({ outcome }) => outcome === 'ok');
   const twice = firstWindowFaults({ votes: accepted }, waitMs.min, log.resets);
   const disordered = firstWindowFaults(log, waitMs.min, log.resets).filter((line) => !twice.includes(line));
-  const lies = [
-    ...name('votes', 'accepted twice', twice),
-    ...name('votes', 'refused without cause', disordered),
-  ];
+  const lies = toLies('votes', { 'accepted twice': twice, 'refused without cause': disordered });
   if (!subject.has.has('log')) return lies;
   const verdict = createVerdict();
   const rows = toVoteRows(finalStates);
   const { resets } = log;
   judgeVotes(log, { rows, waitMs: waitMs.min, waitMsMax: waitMs.max, clocksMs, resets }, verdict);
   const isRefusal = (line: string): boolean => line.includes(': refused at ');
-  return [
-    ...lies,
-    ...name('votes', 'refused without cause', verdict.lost.filter(isRefusal)),
-    ...name(
-      'votes',
-      'lost',
-      verdict.lost.filter((line) => !isRefusal(line)),
-    ),
-    ...name('votes', 'doubled', verdict.doubled),
-  ];
+  const lost = verdict.lost.filter((line) => !isRefusal(line));
+  const refused = verdict.lost.filter(isRefusal);
+  return [...lies, ...toLies('votes', { 'refused without cause': refused, lost, doubled: verdict.doubled })];
 };
 
 /** How many of these operations since a reset were sent, and had been acknowledged, before a moment. */
@@ -162,18 +144,14 @@ const judgeTotalsOfEra = (
   const { id: bot, base } = listing;
   const before = Number.isFinite(since.fromMs) ? base.votes : 0;
   const votes = log.votes.filter(({ target }) => target === `bot/${bot}`);
-  const up = countOperations(
-    votes.filter(({ upvote }) => upvote),
-    since,
-  );
-  const down = countOperations(
-    votes.filter(({ upvote }) => !upvote),
-    since,
-  );
-  const redeemed = countOperations(
-    log.redeems.filter((one) => one.bot === bot),
-    since,
-  );
+  const countVotes = (isUp: boolean) =>
+    countOperations(
+      votes.filter(({ upvote }) => upvote === isUp),
+      since,
+    );
+  const [up, down] = [countVotes(true), countVotes(false)];
+  const redeems = log.redeems.filter((one) => one.bot === bot);
+  const redeemed = countOperations(redeems, since);
   for (const { callMs, returnMs, quiet, votes: more, ...sight } of log.sights) {
     if (sight.bot !== bot || more === undefined || callMs < since.toMs || returnMs >= untilMs) continue;
     const shown = more + before;
@@ -181,8 +159,8 @@ const judgeTotalsOfEra = (
     const low = min * up.acked(seenMs) - max * down.sent(returnMs) - redeemed.sent(returnMs);
     const high = max * up.sent(returnMs) - min * down.acked(seenMs) - redeemed.acked(seenMs);
     const where = `bot ${bot} at ${callMs.toFixed(0)} has ${shown} votes, not ${low} to ${high}`;
-    if (shown < low) lies.push({ kind: 'votes', name: quiet ? 'lost' : 'late', text: where });
-    if (shown > high) lies.push({ kind: 'votes', name: 'doubled', text: where });
+    if (shown < low) lies.push(...toLies('votes', { [quiet ? 'lost' : 'late']: [where] }));
+    if (shown > high) lies.push(...toLies('votes', { doubled: [where] }));
   }
   return lies;
 };
@@ -196,13 +174,11 @@ const judgeTotalOfLog = (log: ProveLog, { listing, entries, redeems }: FinalStat
   const counted = [...unique.values()].filter((entry) => !isReset || !entry.void);
   const votesOfLog = counted.reduce((total, { upvote }) => total + (upvote ? 1 : -1), 0);
   const sum = isReset ? votesOfLog - listing.base.votes : votesOfLog - redeems;
-  return log.sights
-    .filter(({ bot, quiet, votes }) => quiet && bot === listing.id && votes !== sum)
-    .map(({ votes }) => ({
-      kind: 'votes',
-      name: 'total and log differ',
-      text: `bot ${listing.id} has ${votes} more votes, and its log ${sum}`,
-    }));
+  const differing = log.sights.filter(
+    ({ bot, quiet, votes }) => quiet && bot === listing.id && votes !== sum,
+  );
+  const texts = differing.map(({ votes }) => `bot ${listing.id} has ${votes} more votes, and its log ${sum}`);
+  return toLies('votes', { 'total and log differ': texts });
 };
 
 /* ------------------------------------------- the log, the feed, webhooks, history */
@@ -220,14 +196,10 @@ const judgeLog = ({ listing, entries }: FinalState): Lie[] => {
   const itags = new Set(entries.map(({ itag }) => itag));
   const where = `the vote log of bot ${listing.id}`;
   const repeats = entries.length - Math.min(numbers.size, itags.size);
-  return [
-    ...name(
-      'vote log',
-      'missing',
-      listMissing(entries).map((number) => `${where} lacks number ${number}`),
-    ),
-    ...name('vote log', 'repeated', repeats > 0 ? [`${where} has ${repeats} entries twice`] : []),
-  ];
+  return toLies('vote log', {
+    missing: listMissing(entries).map((number) => `${where} lacks number ${number}`),
+    repeated: repeats > 0 ? [`${where} has ${repeats} entries twice`] : [],
+  });
 };
 
 const judgeFeed = (log: ProveLog, { listing, entries, followed }: FinalState): Lie[] => {
@@ -237,19 +209,11 @@ const judgeFeed = (log: ProveLog, { listing, entries, followed }: FinalState): L
   const last = log.sights.findLast(({ bot, quiet }) => quiet && bot === listing.id);
   const shown = (followed.totals?.clicks ?? 0) - listing.base.clicks;
   const isOld = last !== undefined && shown !== last.clicks;
-  return [
-    ...name(
-      'feed',
-      'missing',
-      missing.map(({ number }) => `${where} lacks vote ${number}`),
-    ),
-    ...name(
-      'feed',
-      'repeated',
-      followed.repeated.map((number) => `${where} has vote ${number} twice`),
-    ),
-    ...name('feed', 'lost', isOld ? [`${where} ends with ${shown} clicks and not ${last.clicks}`] : []),
-  ];
+  return toLies('feed', {
+    missing: missing.map(({ number }) => `${where} lacks vote ${number}`),
+    repeated: followed.repeated.map((number) => `${where} has vote ${number} twice`),
+    lost: isOld ? [`${where} ends with ${shown} clicks and not ${last.clicks}`] : [],
+  });
 };
 
 /** What the feed showed, judged as what any reader saw. */
@@ -259,18 +223,13 @@ const judgeFeedSights = (log: ProveLog): Lie[] => {
   judgeStats(seen, verdict, lateMs);
   judgeClicks({ ...seen, sights: seen.sights.filter(({ bot }) => !isPart(bot)) }, verdict, lateMs);
   const doubled = verdict.doubled.filter((line) => !line.includes('unique clicks'));
-  return [
-    ...name('feed', 'late', verdict.lost),
-    ...name('feed', 'doubled', doubled),
-    ...name('feed', 'mixed', verdict.mixed),
-    ...name('feed', 'fell', verdict.fell),
-  ];
+  return toLies('feed', { late: verdict.lost, doubled, mixed: verdict.mixed, fell: verdict.fell });
 };
 
 const judgeWebhook = ({ listing, entries, delivered }: FinalState): Lie[] => {
   const missing = delivered === null ? [] : entries.filter(({ itag }) => !delivered.has(itag));
   const texts = missing.map(({ number }) => `the webhook of bot ${listing.id} did not get vote ${number}`);
-  return name('webhooks', 'missing', texts);
+  return toLies('webhooks', { missing: texts });
 };
 
 const judgeRedeems = (log: ProveLog, { listing, redeems }: FinalState): Lie[] => {
@@ -278,19 +237,15 @@ const judgeRedeems = (log: ProveLog, { listing, redeems }: FinalState): Lie[] =>
   const acked = own.filter(({ outcome }) => outcome === 'ok').length;
   const most = own.filter(({ outcome }) => outcome !== 'fail').length;
   const text = `bot ${listing.id} has ${redeems} redeems, and must have ${acked} to ${most}`;
-  if (redeems < acked) return name('redeems', 'lost', [text]);
-  return name('redeems', 'doubled', redeems > most ? [text] : []);
+  return toLies('redeems', { lost: redeems < acked ? [text] : [], doubled: redeems > most ? [text] : [] });
 };
 
 /* -------------------------------------------------------------- together */
 
-const countOutcomes = (
-  operations: readonly { readonly outcome: Outcome; readonly refused?: boolean }[],
-): KindFigures => ({
-  acknowledged: operations.filter(({ outcome }) => outcome === 'ok').length,
-  unknown: operations.filter(({ outcome }) => outcome === 'unknown').length,
-  refused: operations.filter(({ outcome }) => outcome === 'fail').length,
-});
+const countOutcomes = (operations: readonly { readonly outcome: Outcome }[]): KindFigures => {
+  const count = (wanted: Outcome): number => operations.filter(({ outcome }) => outcome === wanted).length;
+  return { acknowledged: count('ok'), unknown: count('unknown'), refused: count('fail') };
+};
 
 const buildFigures = (
   log: ProveLog,
@@ -323,20 +278,15 @@ const buildFigures = (
   };
 };
 
+interface Settled {
+  readonly subject: Subject;
+  readonly finalStates: readonly FinalState[];
+  /** Faults of webhooks. */
+  readonly wrong: readonly string[];
+}
+
 /** Judges a run that has settled. */
-export const judgeRun = (
-  log: ProveLog,
-  {
-    subject,
-    finalStates,
-    wrong,
-  }: {
-    readonly subject: Subject;
-    readonly finalStates: readonly FinalState[];
-    /** Faults of webhooks. */
-    readonly wrong: readonly string[];
-  },
-): Proof => {
+export const judgeRun = (log: ProveLog, { subject, finalStates, wrong }: Settled): Proof => {
   const lies = [
     ...judgeNumbers(log, subject),
     ...judgeVoteRequests(log, subject, finalStates),
@@ -346,11 +296,10 @@ export const judgeRun = (
     ...finalStates.flatMap((one) => judgeFeed(log, one)),
     ...judgeFeedSights(log),
     ...finalStates.flatMap(judgeWebhook),
-    ...name('webhooks', 'wrong', wrong),
+    ...toLies('webhooks', { wrong }),
     ...finalStates.flatMap((one) => judgeHistory(log, one)),
     ...(subject.has.has('redeems') ? finalStates.flatMap((one) => judgeRedeems(log, one)) : []),
-    ...name('replies', 'of another listing', log.misplaced),
-    ...name('replies', 'unexpected', log.strange),
+    ...toLies('replies', { 'of another listing': log.misplaced, unexpected: log.strange }),
   ];
   return { figures: buildFigures(log, subject, finalStates), lies };
 };
