@@ -20,14 +20,6 @@ import { computeSpread } from '../report/statistics.ts';
 const rounds = 5;
 const rowsMax = 20_000;
 
-export interface FlushFigures {
-  readonly rows: number;
-  readonly rowsPerSecond: number;
-  readonly copyRowsPerSecond: number;
-  /** Median of rounds. */
-  readonly ratio: number;
-}
-
 const stateAt = (version: number): HotState => ({
   ...emptyTotals,
   clicks: version,
@@ -71,7 +63,7 @@ const timeSeconds = async (task: () => Promise<unknown>): Promise<number> => {
 };
 
 /** In each round both write every row, one after the other. */
-export const measureFlush = async (sql: Sql): Promise<FlushFigures> => {
+export const measureFlush = async (sql: Sql) => {
   const listed = await sql<Omit<EntityRef, 'address'>[]>`
     select kind, entity_id as id, incarnation, shard from totals limit ${rowsMax}`;
   const ledger = createLedger(sql);

@@ -31,19 +31,6 @@ export interface FleetOrder {
   readonly usedSeconds: number;
   readonly directory: Directory;
 }
-export interface FleetAnswers {
-  readonly requests: number;
-  /** Those of the lead included. */
-  readonly sent: number;
-  /** Requests without an answer, or with one other than 2xx; by status, too. */
-  readonly failed: number;
-  readonly failures: Readonly<Record<string, number>>;
-  /** At each of `percentiles`. */
-  readonly latencyMs: readonly number[];
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-}
-
 /** The lists that requests are taken from in turn; each has users of its own, so that no vote comes twice. */
 export const lists = 64;
 const socketsPerServer = 64;
@@ -75,7 +62,7 @@ const chooseServers = (order: FleetOrder, requests: readonly LoadRequest[]): rea
 /**
  * Resolves when the last request is answered or has failed. `begun` is called when the lead is over.
  */
-export const driveFleet = async (order: FleetOrder, begun = (): void => {}): Promise<FleetAnswers> => {
+export const driveFleet = async (order: FleetOrder, begun = (): void => {}) => {
   const requests = buildRequests(order);
   const servers = chooseServers(order, requests);
   const agents = order.urls.map(() => new Agent({ keepAlive: true, maxSockets: socketsPerServer }));
@@ -99,5 +86,7 @@ export const driveFleet = async (order: FleetOrder, begun = (): void => {}): Pro
     (percentile) => counted.latencyMs[percentiles.indexOf(percentile as 50)] ?? 0,
   );
   const sent = requests.length;
+  // `sent` with those of the lead.
   return { ...counted, requests: sent - lead, sent, p50Ms, p99Ms };
 };
+export type FleetAnswers = Awaited<ReturnType<typeof driveFleet>>;

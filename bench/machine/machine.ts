@@ -4,19 +4,6 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 
-export interface Machine {
-  readonly processor: string;
-  readonly cores: number;
-  readonly memoryGib: number;
-  readonly system: string;
-  readonly node: string;
-  readonly date: string;
-  /** Short hash of the commit, with `+` when files differ from it; `unknown` outside a checkout. */
-  readonly commit: string;
-  /** Load average of the last minute before the run began. */
-  readonly loadBefore: number;
-}
-
 const git = (...args: readonly string[]): string =>
   execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 
@@ -29,13 +16,16 @@ const readCommit = (): string => {
   }
 };
 
-export const describeMachine = (): Machine => ({
+export const describeMachine = () => ({
   processor: cpus()[0]?.model.trim() || 'unknown',
   cores: availableParallelism(),
   memoryGib: Math.round(totalmem() / 2 ** 30),
   system: `${process.platform} ${process.arch}`,
   node: process.versions.node,
   date: new Date().toISOString(),
+  /** Short hash of the commit, with `+` when files differ from it; `unknown` outside a checkout. */
   commit: readCommit(),
+  /** Load average of the last minute before the run began. */
   loadBefore: Math.round((loadavg()[0] ?? 0) * 10) / 10,
 });
+export type Machine = ReturnType<typeof describeMachine>;

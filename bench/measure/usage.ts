@@ -21,30 +21,9 @@ export interface Fleet {
   readonly stores: Stores | null;
 }
 
-/** So far. */
-interface Times {
-  readonly atMs: number;
-  readonly serverUs: number;
-  /** Of the servers' event loops; 0: unknown. */
-  readonly mainUs: number;
-  readonly redisUs: number;
-  readonly postgresUs: number;
-  readonly wakeUps: number;
-  /** Sent to the disk by servers and stores. */
-  readonly writtenBytes: number;
-}
-
-interface Counts {
-  readonly redisCommands: number;
-  /** Entities that the servers read from the hot store. */
-  readonly loads: number;
-  /** Of Postgres; 0 where it does not count them. */
-  readonly statements: number;
-}
-
 /** What was used between two readings. */
-export type UsedTimes = Omit<Times, 'atMs'> & { readonly seconds: number };
-export type Used = UsedTimes & Counts;
+export type UsedTimes = Omit<Awaited<ReturnType<typeof readTimes>>, 'atMs'> & { readonly seconds: number };
+export type Used = UsedTimes & Awaited<ReturnType<typeof readCounts>>;
 
 const sumOf = <Item>(items: readonly Item[], count: (item: Item) => number): number =>
   items.reduce((sum, item) => sum + count(item), 0);
@@ -65,17 +44,19 @@ const readRedisCommands = async ({ redis }: Stores): Promise<number> => {
 };
 
 /** What only the servers and stores themselves know: they spend time to answer. */
-const readCounts = async ({ servers, stores }: Fleet): Promise<Counts> => {
+const readCounts = async ({ servers, stores }: Fleet) => {
   if (stores === null) return { redisCommands: 0, loads: 0, statements: 0 };
   const metrics = await Promise.all(servers.filter(({ adminUrl }) => adminUrl !== '').map(readMetrics));
   return {
+    /** Entities that the servers read from the hot store. */
     loads: sumOf(metrics, (text) => parseMetric(text, 'rollcall_entity_loads_total')),
     redisCommands: await readRedisCommands(stores),
+    /** Of Postgres; 0 where it does not count them. */
     statements: (await stores.postgres?.statements()) ?? 0,
   };
 };
 
-const readTimes = async ({ servers, stores }: Fleet): Promise<Times> => {
+const readTimes = async ({ servers, stores }: Fleet) => {
   const atMs = performance.now();
   const stored = { redisUs: stores?.redisUs() ?? 0, postgresUs: stores?.postgresUs() ?? 0 };
   const times = await Promise.all(servers.map(({ child }) => readCpuTime(child)));
@@ -83,8 +64,10 @@ const readTimes = async ({ servers, stores }: Fleet): Promise<Times> => {
   return {
     ...{ atMs, ...stored },
     serverUs: sumOf(times, ({ totalUs }) => totalUs),
+    /** Of the servers' event loops; 0: unknown. */
     mainUs: sumOf(times, ({ mainUs }) => mainUs),
     wakeUps: sumOf(servers, readWakeUps),
+    /** Sent to the disk by servers and stores. */
     writtenBytes: written + (stores?.writtenBytes() ?? 0),
   };
 };

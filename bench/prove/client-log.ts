@@ -59,35 +59,22 @@ export interface Span {
   readonly toMs: number;
 }
 
-export interface ClientLog {
-  nextId: number;
-  life: number;
+export const createLog = () => ({
+  ...{ nextId: 1, life: 0 },
   /** When each life certainly ended; open while it runs. */
-  readonly endedMs: number[];
-  readonly stats: StatsOp[];
-  readonly clicks: ClickOp[];
-  readonly votes: VoteOp[];
-  readonly sights: Sight[];
+  endedMs: [] as number[],
+  stats: [] as StatsOp[],
+  clicks: [] as ClickOp[],
+  votes: [] as VoteOp[],
+  sights: [] as Sight[],
   /** Answers no client should ever get, in words. */
-  readonly strange: string[];
+  strange: [] as string[],
   /** Requests whose connection ended, or was refused, before an answer. */
-  unanswered: number;
-  /** Times in which the store refused whole batches: clicks in them count later. */
-  readonly withoutRoom: Span[];
-}
-
-export const createLog = (): ClientLog => ({
-  nextId: 1,
-  life: 0,
-  endedMs: [],
-  stats: [],
-  clicks: [],
-  votes: [],
-  sights: [],
-  strange: [],
   unanswered: 0,
-  withoutRoom: [],
+  /** Times in which the store refused whole batches: clicks in them count later. */
+  withoutRoom: [] as Span[],
 });
+export type ClientLog = ReturnType<typeof createLog>;
 
 /** Wall time with fractions. */
 export const nowMs = (): number => performance.timeOrigin + performance.now();

@@ -11,27 +11,19 @@ export interface RedeemOp {
   outcome: Outcome;
 }
 
-export interface ProveLog extends ClientLog {
+export const createProveLog = (firstId: number) => ({
+  ...createLog(),
+  nextId: firstId,
   /** Requests that were answered, whatever the answer. */
-  answered: number;
-  readonly redeems: RedeemOp[];
+  answered: 0,
+  redeems: [] as RedeemOp[],
   /** Posts of shards by pseudo bot (`id#shard`) and turn. */
-  readonly turns: Map<string, Map<number, number>>;
+  turns: new Map<string, Map<number, number>>(),
   /** What messages of the feed showed. */
-  readonly feedSights: ClientLog['sights'];
+  feedSights: [] as ClientLog['sights'],
   /** Resets of all votes: from the request until every node shows its effect. */
-  readonly resets: Span[];
+  resets: [] as Span[],
   /** Replies about another listing than the one that was read, in words. */
-  readonly misplaced: string[];
-}
-
-export const createProveLog = (firstId: number): ProveLog =>
-  Object.assign(createLog(), {
-    nextId: firstId,
-    answered: 0,
-    redeems: [],
-    turns: new Map(),
-    feedSights: [],
-    resets: [],
-    misplaced: [],
-  });
+  misplaced: [] as string[],
+});
+export type ProveLog = ReturnType<typeof createProveLog>;

@@ -39,17 +39,7 @@ export interface Listing extends Holder {
   readonly posts: 'totals' | 'shards';
   readonly base: Base;
 }
-/** What the listing showed before. */
-interface Base {
-  readonly clicks: number;
-  readonly uniqueClicks: number;
-  readonly votes: number;
-  /** The posted numbers, as text. */
-  readonly posted: string;
-  /** Where the vote log was; '' without one. */
-  readonly cursor: string;
-  readonly redeems: number;
-}
+type Base = Awaited<ReturnType<typeof readBase>>;
 
 export interface Subject extends Omit<SubjectOptions, 'waitMs'> {
   readonly waitMs: WaitRange;
@@ -87,7 +77,8 @@ export const readJson = async <Content>(
 export const readPosted = (text: string): string =>
   ['servers', 'shards', 'users', 'shard_list'].map((name) => readDigits(text, name)).join(' ');
 
-const readBase = async (client: Client, url: string, id: string): Promise<Base> => {
+/** What the listing showed before. */
+const readBase = async (client: Client, url: string, id: string) => {
   const answer = await read({ client }, `${url}/bots/${id}`);
   if (answer === null)
     throw new Error(`${url}/bots/${id} is not there: import the bots of the tokens first.`);
@@ -98,7 +89,9 @@ const readBase = async (client: Client, url: string, id: string): Promise<Base> 
     clicks: bot.clicks ?? 0,
     uniqueClicks: bot.unique_clicks ?? 0,
     votes: bot.votes ?? 0,
+    /** The posted numbers, as text. */
     posted: readPosted(answer.text),
+    /** Where the vote log was; '' without one. */
     cursor: log?.head ?? '',
     redeems: credits?.redeems.length ?? 0,
   };

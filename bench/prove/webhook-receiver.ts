@@ -8,13 +8,14 @@ import { receive } from '../../http/client/receive.ts';
 import { askPatiently } from './patient.ts';
 import type { Listing, Subject } from './subject.ts';
 
-interface ReceiverState {
-  readonly secrets: Map<string, string>;
-  readonly votes: Map<string, Set<string>>;
+const createState = () => ({
+  secrets: new Map<string, string>(),
+  votes: new Map<string, Set<string>>(),
   /** The first number of each event, by its id. */
-  readonly events: Map<string, number>;
-  readonly wrong: string[];
-}
+  events: new Map<string, number>(),
+  wrong: [] as string[],
+});
+type ReceiverState = ReturnType<typeof createState>;
 
 const wrongMax = 50;
 
@@ -107,7 +108,7 @@ const createWebhooks = async (
 
 /** Listens, and makes the webhooks that the server allows and reaches; the set of bots may be empty. */
 export const openReceiver = async (subject: Subject) => {
-  const state: ReceiverState = { secrets: new Map(), votes: new Map(), events: new Map(), wrong: [] };
+  const state = createState();
   const server = createServer((request, response) => {
     void take(state, request).finally(() => response.writeHead(204).end());
   });

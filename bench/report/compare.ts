@@ -78,16 +78,8 @@ export const findDifferences = (before: Result, after: Result): string[] => {
     .map((name) => `${name}: ${old[name]} before, ${now[name]} after`);
 };
 
-export interface Compared {
-  readonly scenario: string;
-  readonly figure: string;
-  readonly before: number;
-  readonly after: number;
-  readonly verdict: Verdict;
-}
-
 /** Rollcall's figures that both have. */
-export const compareResults = (before: Result, after: Result): readonly Compared[] => {
+export const compareResults = (before: Result, after: Result) => {
   const later = listFigures(after);
   return listFigures(before).flatMap(({ scenario, figure, isLessBetter, spread }) => {
     const now = later.find((one) => one.scenario === scenario && one.figure === figure);
@@ -96,6 +88,7 @@ export const compareResults = (before: Result, after: Result): readonly Compared
     return [{ scenario, figure, before: spread.median, after: now.spread.median, verdict }];
   });
 };
+type Compared = ReturnType<typeof compareResults>[number];
 
 const format = (value: number): string => (value >= 100 ? Math.round(value).toString() : value.toFixed(2));
 const formatChange = ({ before, after }: Compared): string => {

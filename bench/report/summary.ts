@@ -30,35 +30,6 @@ import { type Column, formatGrouped, formatRange, type Table, tabulate } from '.
 
 export type Bottleneck = 'server' | 'generator' | 'neither';
 
-/** What one server did in one scenario: CPU comes from the rounds on one core, all else from the others. */
-export interface Summary {
-  readonly scenario: string;
-  readonly server: ServerName;
-  readonly rows: readonly Row[];
-  readonly forCpu: readonly Row[];
-  readonly forRate: readonly Row[];
-  /** CPU was measured on one core, shared with the generator. */
-  readonly samePressure: boolean;
-  readonly bottleneck: Bottleneck;
-}
-
-export interface Ratios {
-  readonly scenario: string;
-  readonly ours: ServerName;
-  readonly to: ServerName;
-  /** CPU of the server alone. */
-  readonly cpu: Spread | null;
-  /** CPU of the server and its Redis; `null` where one of the two works on SQL or embedded stores. */
-  readonly total: Spread | null;
-  /** CPU of our Redis to that of the bare server; `null` for other servers. */
-  readonly redis: Spread | null;
-  readonly rate: Spread | null;
-  /** The generator limited Rollcall: the ratio of requests/s is at least this. */
-  readonly rateIsLeast: boolean;
-  /** Why one of the ratios is missing. */
-  readonly reasons: readonly string[];
-}
-
 /** Above this share of its time a process counts as busy. */
 const saturated = 0.9;
 
@@ -70,17 +41,24 @@ const pickPlaced = (rows: readonly Row[], placement: string): readonly Row[] => 
   return placed.length > 0 ? placed : rows;
 };
 
-const summarise = (rows: readonly Row[]): Summary => {
+/** What one server did in one scenario: CPU comes from the rounds on one core, all else from the others. */
+const summarise = (rows: readonly Row[]) => {
   const [forCpu, forRate] = [pickPlaced(rows, 'one-core'), pickPlaced(rows, 'free')];
   const isBusy = (what: 'cores' | 'generatorBusy'): boolean =>
     medianOf(forRate, (row) => row.saturated?.[what] ?? 0) >= saturated;
   const { scenario, server } = rows[0] as Row;
   return {
     ...{ scenario, server: server as ServerName, rows, forCpu, forRate },
+    /** CPU was measured on one core, shared with the generator. */
     samePressure: forCpu.every(({ load }) => load === 'one-core'),
-    bottleneck: isBusy('cores') ? 'server' : isBusy('generatorBusy') ? 'generator' : 'neither',
+    bottleneck: (isBusy('cores')
+      ? 'server'
+      : isBusy('generatorBusy')
+        ? 'generator'
+        : 'neither') as Bottleneck,
   };
 };
+export type Summary = ReturnType<typeof summarise>;
 
 /** By scenario in the order of the rows, then by server in the order of reports. */
 export const summariseRows = (rows: readonly Row[]): readonly Summary[] =>
@@ -114,7 +92,7 @@ const toJudged = ({ bottleneck, samePressure, rows }: Summary): Judged => ({
   ...{ bottleneck, samePressure, failed: countFailed(rows) },
 });
 
-const compare = (our: Summary, other: Summary): Ratios => {
+const compare = (our: Summary, other: Summary) => {
   const { server: ours, scenario } = our;
   const to = other.server;
   const [one, two] = [toJudged(our), toJudged(other)];
@@ -129,13 +107,19 @@ const compare = (our: Summary, other: Summary): Ratios => {
   const toTotal = (): Spread | null =>
     to === 'bare' ? within(withRedisOf, serverOf) : to === 'fastify-redis' ? within(withRedisOf) : null;
   return {
-    ...{ scenario, ours, to, cpu: within(serverOf), total: usesRedis ? toTotal() : null },
+    ...{ scenario, ours, to },
+    /** CPU of the server alone; of it and its Redis, where neither works on SQL or embedded stores. */
+    ...{ cpu: within(serverOf), total: usesRedis ? toTotal() : null },
+    /** CPU of our Redis to that of the bare server. */
     redis: usesRedis && to === 'bare' ? within(redisOf, serverOf) : null,
     rate: noRate === null ? compareRounds(our.forRate, other.forRate, { value: rateOf }) : null,
+    /** The generator limited Rollcall: the ratio of requests/s is at least this. */
     rateIsLeast: isLeast,
+    /** Why one of the ratios is missing. */
     reasons: [noCpu, noRate].flatMap((reason) => reason || []),
   };
 };
+type Ratios = ReturnType<typeof compare>;
 
 /** Rollcall to every other server; on its embedded stores to the bare server alone. */
 export const compareServers = (summaries: readonly Summary[]): readonly Ratios[] =>
