@@ -116,37 +116,34 @@ const pickShown = (state: DriveState): Listing =>
 
 const jsonOf = (token: string) => ({ 'Bot-Auth': token, 'Content-Type': 'application/json' });
 
-const post: Step = async (state) => {
-  const { id: bot, token } = pickListing(state, 'totals');
+/** A post of this bot, or pseudo bot of a shard. */
+const beginPost = (state: DriveState, bot: string) => {
   const place = draw(state);
   const op = { ...beginOperation(state.log), op: 'stats' as const, bot };
   state.log.stats.push(op);
-  const body = buildStatsBody(op.id, !state.subject.has.has('log'));
-  const answer = await ask(state, place, {
-    path: '/bots/stats',
-    method: 'POST',
-    headers: jsonOf(token),
-    body,
-  });
-  endOperation(op, answer, [200]);
-  return answer;
+  const send = async (path: string, token: string, body: string): Promise<Answer | NoAnswer> => {
+    const answer = await ask(state, place, { path, method: 'POST', headers: jsonOf(token), body });
+    endOperation(op, answer, [200]);
+    return answer;
+  };
+  return { id: op.id, send };
+};
+
+const post: Step = async (state) => {
+  const { id: bot, token } = pickListing(state, 'totals');
+  const { id, send } = beginPost(state, bot);
+  return send('/bots/stats', token, buildStatsBody(id, !state.subject.has.has('log')));
 };
 
 const postShard: Step = async (state) => {
   const { id, token } = pickListing(state, 'shards');
   const shard = state.random.below(parts);
   const bot = `${id}#${shard}`;
-  const place = draw(state);
-  const op = { ...beginOperation(state.log), op: 'stats' as const, bot };
-  state.log.stats.push(op);
+  const begun = beginPost(state, bot);
   const turn = toTurn(++state.nextTurn);
   const turns = state.log.turns.get(bot) ?? new Map<number, number>();
-  state.log.turns.set(bot, turns.set(turn, op.id));
-  const body = buildShardsBody({ [shard]: turn });
-  const request = { path: '/bots/stats/shards', method: 'POST', headers: jsonOf(token), body } as const;
-  const answer = await ask(state, place, request);
-  endOperation(op, answer, [200]);
-  return answer;
+  state.log.turns.set(bot, turns.set(turn, begun.id));
+  return begun.send('/bots/stats/shards', token, buildShardsBody({ [shard]: turn }));
 };
 
 const click: Step = async (state) => {
