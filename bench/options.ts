@@ -23,7 +23,7 @@ export type Values<Rows> = {
 };
 type Bounds = readonly [min: number, max: number];
 
-export const parseNumber = (name: string, text: string, [min, max]: Bounds): number => {
+const parseNumber = (name: string, text: string, [min, max]: Bounds): number => {
   const value = Number(text);
   if (text.trim() !== '' && value >= min && value <= max) return value;
   throw new ArgumentError(`--${name} is "${text}" but must be a number from ${min} to ${max}.`);
@@ -36,18 +36,14 @@ export const parseCount = (name: string, text: string, bounds: Bounds): number =
   throw new ArgumentError(`--${name} must be a whole number.`);
 };
 
-export const parseName = <Name extends string>(name: string, text: string, all: readonly Name[]): Name => {
+const parseName = <Name extends string>(name: string, text: string, all: readonly Name[]): Name => {
   const found = all.find((one) => one === text);
   if (found !== undefined) return found;
   throw new ArgumentError(`--${name} is "${text}" but must be one of ${all.join(', ')}.`);
 };
 
 /** Names separated by commas, in the order of `all`. */
-export const parseNames = <Name extends string>(
-  name: string,
-  given: string,
-  all: readonly Name[],
-): Name[] => {
+const parseNames = <Name extends string>(name: string, given: string, all: readonly Name[]): Name[] => {
   const wanted = given.split(',').map((word) => word.trim());
   const unknown = wanted.find((word) => !(all as readonly string[]).includes(word));
   if (unknown === undefined) return all.filter((one) => wanted.includes(one));
@@ -56,25 +52,17 @@ export const parseNames = <Name extends string>(
 
 const show = (usual: unknown): string => (usual === null ? '' : String(usual));
 
-/** A whole number. */
-export const count = <Usual extends number | null>(usual: Usual, bounds: Bounds, help: string) =>
-  ({
-    word: 'N',
-    help,
-    shown: show(usual),
-    usual,
-    parse: (name, text) => parseCount(name, text, bounds),
-  }) as Option<Usual | number>;
+const createNumber =
+  (parse: typeof parseNumber) =>
+  <Usual extends number | null>(usual: Usual, bounds: Bounds, help: string): Option<Usual | number> => ({
+    ...{ word: 'N', help, shown: show(usual), usual },
+    parse: (name, text) => parse(name, text, bounds),
+  });
 
+/** A whole number. */
+export const count = createNumber(parseCount);
 /** Any number. */
-export const amount = <Usual extends number | null>(usual: Usual, bounds: Bounds, help: string) =>
-  ({
-    word: 'N',
-    help,
-    shown: show(usual),
-    usual,
-    parse: (name, text) => parseNumber(name, text, bounds),
-  }) as Option<Usual | number>;
+export const amount = createNumber(parseNumber);
 
 /** Whole numbers separated by commas. */
 export const counts = (
@@ -82,10 +70,7 @@ export const counts = (
   bounds: Bounds,
   help: string,
 ): Option<readonly number[]> => ({
-  word: 'LIST',
-  help,
-  shown: usual.join(),
-  usual,
+  ...{ word: 'LIST', help, shown: usual.join(), usual },
   parse: (name, text) => text.split(',').map((word) => parseCount(name, word, bounds)),
 });
 

@@ -11,7 +11,7 @@ import { openFollowers, readCounts } from '../feed/followers.ts';
 import { createPoster } from '../feed/posts.ts';
 import { readMemoryBytes, watchTimes } from '../measure/usage.ts';
 import { count, type Values } from '../options.ts';
-import { percentile } from '../report/statistics.ts';
+import { percentile, sumOf } from '../report/statistics.ts';
 import { tabulate } from '../report/table.ts';
 import type { Holder } from '../scenarios/directory.ts';
 import type { ServerProcess } from '../servers/process.ts';
@@ -44,11 +44,9 @@ const start = async (given: Values<typeof options>) => {
 };
 type Run = Awaited<ReturnType<typeof start>>;
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-
 const countFollowers = async ({ followers }: Run) => {
   const all = await Promise.all(followers.map(readCounts));
-  return { open: sum(all.map(({ open }) => open)), messages: sum(all.map(({ messages }) => messages)) };
+  return { open: sumOf(all, (one) => one.open), messages: sumOf(all, ({ messages }) => messages) };
 };
 
 /** What is open, and what posts of these bots, at every node in turn, and the nodes took meanwhile. */
@@ -96,7 +94,7 @@ const open = async ({ given, world, followers }: Run, what: 'idle' | 'active', {
     const plan = { url, count: number, targets, firstId: first?.id ?? '', source };
     const opened = await openFollowers(world, plan, (done) => {
       shown[node] = done;
-      live.show(`${sum(shown)} ${what} connections …`);
+      live.show(`${sumOf(shown, Number)} ${what} connections …`);
     });
     followers.push(opened);
   });

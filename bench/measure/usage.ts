@@ -11,6 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { driveFleet, type FleetAnswers, type FleetOrder } from '../load/schedule.ts';
 import { hasProc, readCpuTime, readResidentBytes, readWrittenBytes } from '../machine/cpu.ts';
+import { sumOf } from '../report/statistics.ts';
 import type { ServerProcess } from '../servers/process.ts';
 import type { Stores } from '../servers/stores.ts';
 import { parseMetric, readMetrics } from './metrics.ts';
@@ -24,9 +25,6 @@ export interface Fleet {
 /** What was used between two readings. */
 export type UsedTimes = Omit<Awaited<ReturnType<typeof readTimes>>, 'atMs'> & { readonly seconds: number };
 export type Used = UsedTimes & Awaited<ReturnType<typeof readCounts>>;
-
-const sumOf = <Item>(items: readonly Item[], count: (item: Item) => number): number =>
-  items.reduce((sum, item) => sum + count(item), 0);
 
 /** Times that the threads of a process gave up the core, because they waited; 0 without /proc. */
 const readWakeUps = ({ child }: ServerProcess): number => {

@@ -1,7 +1,7 @@
 /**
  * The table that `prove` prints: a line for each server and kind, then the first lies in words. Pure.
  */
-import { type Table, tabulate } from '../report/table.ts';
+import { type Column, type Table, tabulate } from '../report/table.ts';
 import { type Lie, type ProofKind, proofKinds } from './lies.ts';
 import type { KindFigures, Proof } from './verdict.ts';
 
@@ -20,35 +20,23 @@ const countLies = (lies: readonly Lie[], kind: ProofKind, column: (typeof column
   lies.filter((lie) => lie.kind === kind && (columnOf[lie.name] ?? 'other') === column).length;
 
 /** A line for each server and kind. */
-export const buildProofTable = (proofs: ReadonlyMap<string, Proof>): Table =>
-  tabulate(
-    [...proofs].flatMap(([server, { figures, lies }]) =>
-      proofKinds.map((kind) => ({ server, kind, lies, figures: figures[kind] })),
-    ),
-    [
-      ['server', ({ server }) => server],
-      ['what', ({ kind }) => kind],
-      ...(['acknowledged', 'unknown', 'refused'] as const).map(
-        (name) => [name, ({ figures }: { readonly figures: KindFigures | null }) => figures?.[name]] as const,
-      ),
-      ...columns.map(
-        (column) =>
-          [
-            column,
-            ({
-              figures,
-              lies,
-              kind,
-            }: {
-              figures: KindFigures | null;
-              lies: readonly Lie[];
-              kind: ProofKind;
-            }) => (figures === null ? null : countLies(lies, kind, column)),
-          ] as const,
-      ),
-    ],
-    2,
+export const buildProofTable = (proofs: ReadonlyMap<string, Proof>): Table => {
+  const rows = [...proofs].flatMap(([server, { figures, lies }]) =>
+    proofKinds.map((kind) => ({ server, kind, lies, found: figures[kind] })),
   );
+  type Row = (typeof rows)[number];
+  const toFigure = (name: keyof KindFigures): Column<Row> => [name, ({ found }) => found?.[name]];
+  const toCount = (column: (typeof columns)[number]): Column<Row> => [
+    column,
+    ({ found, lies, kind }) => (found === null ? null : countLies(lies, kind, column)),
+  ];
+  const heads: readonly Column<Row>[] = [
+    ['server', ({ server }) => server],
+    ['what', ({ kind }) => kind],
+  ];
+  const figures = (['acknowledged', 'unknown', 'refused'] as const).map(toFigure);
+  return tabulate(rows, [...heads, ...figures, ...columns.map(toCount)], 2);
+};
 
 /** All lies in words. */
 export const listLies = (proofs: ReadonlyMap<string, Pick<Proof, 'lies'>>): readonly string[] =>

@@ -278,7 +278,7 @@ const buildFigures = (
   };
 };
 
-interface Settled {
+interface QuietRun {
   readonly subject: Subject;
   readonly finalStates: readonly FinalState[];
   /** Faults of webhooks. */
@@ -286,7 +286,7 @@ interface Settled {
 }
 
 /** Judges a run that has settled. */
-export const judgeRun = (log: ProveLog, { subject, finalStates, wrong }: Settled): Proof => {
+export const judgeRun = (log: ProveLog, { subject, finalStates, wrong }: QuietRun): Proof => {
   const lies = [
     ...judgeNumbers(log, subject),
     ...judgeVoteRequests(log, subject, finalStates),

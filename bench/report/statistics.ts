@@ -17,6 +17,10 @@ export const computeSpread = (values: readonly number[]): Spread => {
   return { median, min: at(0), max: at(sorted.length - 1) };
 };
 
+/** The sum of what `count` finds in each. */
+export const sumOf = <Item>(items: readonly Item[], count: (item: Item) => number): number =>
+  items.reduce((sum, item) => sum + count(item), 0);
+
 /** The value that this share of all does not exceed; NaN without values. */
 export const percentile = (values: readonly number[], share: number): number =>
   [...values].sort((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? Number.NaN;

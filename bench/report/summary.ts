@@ -25,7 +25,7 @@ import {
   type Value,
   withRedisOf,
 } from './rows.ts';
-import { computeSpread, percentile, type Spread } from './statistics.ts';
+import { computeSpread, percentile, type Spread, sumOf } from './statistics.ts';
 import { type Column, formatGrouped, formatRange, type Table, tabulate } from './table.ts';
 
 export type Bottleneck = 'server' | 'generator' | 'neither';
@@ -169,8 +169,6 @@ export const buildServerTable = (rows: readonly Row[]): Table => {
     digits,
   ];
   const sumBytes = (row: Row): number => row.saturated?.bytes ?? 0;
-  const sum = (own: readonly Row[], value: Value): number =>
-    own.reduce((total, row) => total + value(row), 0);
   const cpu: readonly Column<Summary>[] = [
     ['CPU µs/request', ({ forCpu }) => formatRange(computeSpread(forCpu.map(serverOf)), 1)],
     ['Redis µs', ({ forCpu }) => medianOf(forCpu, redisOf), 1],
@@ -192,10 +190,10 @@ export const buildServerTable = (rows: readonly Row[]): Table => {
         'bytes',
         ({ rows: own }) =>
           formatGrouped(
-            sum(own, sumBytes) /
+            sumOf(own, sumBytes) /
               Math.max(
                 1,
-                sum(own, (row) => row.requests),
+                sumOf(own, (row) => row.requests),
               ),
           ),
       ],
