@@ -49,14 +49,17 @@ const fetchers: readonly (readonly [token: string, of: string])[] = [
   ['MojeekBot/', 'Mojeek'],
 ];
 
-/** Before a token stands no slash, for a bot may name a repository called Discordbot. */
-const escaped = fetchers.map(([token]) => token.replace(/[()!]/g, '\\$&'));
-const anyFetcher = new RegExp(`(?:^|[ (;])(?:${escaped.join('|')})`);
+const tokens = fetchers.map(([token]) => token.replace(/[()!]/g, '\\$&')).join('|');
+/** A fetcher names itself first, in a comment of its own or as what it is compatible with. */
+const namedFirst = new RegExp(`(?:^|\\(|compatible; ?)(?:${tokens})`);
+/** Beside browsers; in comments stand what a program is like, or a repository called Discordbot. */
+const namedBeside = new RegExp(` (?:${tokens})`);
+const comment = /\([^()]*\)/g;
 const anyType = /^\s*\*\/\*\s*(?:;[^,]*)?$/;
 
 /** Whether a program of the list sent this. It is no visitor, whatever it accepts. */
 export const isFetcher = ({ userAgent }: Pick<RequestHeaders, 'userAgent'>): boolean =>
-  anyFetcher.test(userAgent);
+  namedFirst.test(userAgent) || namedBeside.test(userAgent.replace(comment, ''));
 
 /** Whether a program of the list sent this, and it takes any type. */
 export const isPageFetch = (headers: Pick<RequestHeaders, 'userAgent' | 'accept'>): boolean =>

@@ -30,15 +30,18 @@ const lineLength = Math.floor(lineWidth / (shortSize * characterWidth));
 const linesMax = 3;
 const nameSizes = { most: 76, least: 40 } as const;
 
+/** Marks without a letter, and those above the second of one: a card has no room for towers of them. */
+const strayMarks = /(?<=^|\s)\p{M}+|(?<=\p{M}{2})\p{M}+/gu;
+const isUnseen = (character: string): boolean => /[\p{M}\p{Cf}]/u.test(character);
 const isWord = (character: string): boolean => /[\p{L}\p{N}]/u.test(character);
 
 /** What the font can draw of a text; `''` if a letter or digit is missing. */
 const keepDrawable = (text: string, { characters }: CardStyle): string => {
-  const signs = [...text.normalize('NFC')];
+  const signs = [...text.normalize('NFC').replace(strayMarks, '')];
   const has = (sign: string): boolean => characters.has(sign.codePointAt(0) ?? 0);
   if (signs.some((sign) => isWord(sign) && !has(sign))) return '';
   return signs
-    .map((sign) => (has(sign) ? sign : ' '))
+    .map((sign) => (has(sign) ? sign : isUnseen(sign) ? '' : ' '))
     .join('')
     .replace(/\s+/g, ' ')
     .trim();

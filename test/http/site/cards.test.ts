@@ -87,6 +87,14 @@ test('a name that the font lacks leaves the letter; signs that it lacks are left
 
   assertIncludes(draw('Titan 🎉'), '>Titan</text>');
   assertIncludes(draw('<b>Titan'), '>b Titan</text>');
+  assertIncludes(draw('Ti\u0337ta\u200dn'), '>Titan</text>');
+  const marked = createCards(drawPicture, look);
+  const edition = (name: string) => marked.findEdition({ kind: 'Bot', name, short: '' });
+  for (const [name, same] of [
+    [`\u0301\u0301 ${'\u200d'.repeat(1_000)}`, ''],
+    [`e${'\u0302'.repeat(1_000)}`, 'e\u0302\u0302\u0302'],
+  ] as const)
+    assert.is(edition(name), edition(same), JSON.stringify(name.slice(0, 9)));
   const other = draw('Titan 日本');
   assertExcludes(other, 'Titan');
   assertIncludes(draw('日本ボット'), '>B</text>');

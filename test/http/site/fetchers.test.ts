@@ -27,9 +27,9 @@ interface Fetched {
 }
 
 /** Sends these headers and no other but `Host`: `fetch` always sends an `Accept`. */
-const get = (path: string, headers: Readonly<Record<string, string>>) =>
+const get = (path: string, headers: Readonly<Record<string, string>>, method = 'GET') =>
   new Promise<Fetched>((resolve, reject) => {
-    const sent = request({ port: world.port, path, headers, agent: false }, (reply) => {
+    const sent = request({ port: world.port, path, headers, method, agent: false }, (reply) => {
       const chunks: Buffer[] = [];
       reply.on('data', (chunk: Buffer) => chunks.push(chunk));
       reply.on('end', () =>
@@ -135,8 +135,26 @@ test('previews and search engines get the page of each kind, whatever type they 
 
       assert.equal([status, vary], [200, 'Accept, User-Agent'], `${agent} ${path}`);
       assert.is(type, 'text/html; charset=utf-8', `${agent} ${path}`);
+      const head = await get(path, headers, 'HEAD');
+      assert.equal([head.status, head.vary, head.type, head.text], [200, vary, type, ''], `HEAD ${agent}`);
     }
   }
+});
+
+test('who is like a fetcher, or writes its name in lower case, gets what the API says', async () => {
+  const others = [
+    ...programs
+      .filter(([agent]) => !/facebookexternalhit|redditbot|bingbot/.test(agent))
+      .map(([agent]) => agent.toLowerCase()),
+    'curl/8.5.0 (like Twitterbot/1.0)',
+    'MyBot/1.0 (not Googlebot/2.1; +https://bot.example)',
+    'Mozilla/5.0 (X11; Linux x86_64; like Googlebot/2.1) Gecko/20100101 Firefox/133.0',
+    'DiscordBot (https://github.com/someone/bot, 1.0; not Discordbot/2.0)',
+    'axios/1.7.2 (a preview; WhatsApp/2.23.20.0)',
+  ];
+  for (const agent of others)
+    for (const method of ['GET', 'HEAD'])
+      assert.is((await get('/@lighthouse', { 'User-Agent': agent }, method)).status, 302, agent);
 });
 
 test('libraries for HTTP and for bots get what the API says', async () => {
