@@ -7,6 +7,7 @@
 import { type Static, Type } from 'typebox';
 import { DomainError } from '../../engine/errors.ts';
 import { entityKinds } from '../../engine/ids.ts';
+import { findUnfitFields } from '../../engine/rules/listings.ts';
 import type { MemberRefusal, TeamActor } from '../../engine/rules/members.ts';
 import { expandPermissions, type Permission } from '../../engine/rules/permissions.ts';
 import type { TeamOutcome } from '../../storage/catalogue/teams/team-edits.ts';
@@ -35,6 +36,7 @@ import {
 import { parsePermissionIds, toTarget } from './shared/convert.ts';
 import { buildObject, describe } from './shared/example.ts';
 import { buildLine, buildProse, buildTags, LinksInput, toLinkRows } from './shared/fields.ts';
+import { replyHints } from './shared/listing-hints.ts';
 import { type KeyedRequest, markReplayed, readOnce, requireOutcome } from './shared/once.ts';
 
 /** The kinds of entities on which a user can have permissions. */
@@ -280,7 +282,7 @@ export const editTeam = async (
   );
   if (outcome.kind !== 'done') throw toTeamError(outcome);
   app.catalogue.teams.drop(tid);
-  return noContent;
+  return replyHints('', findUnfitFields('team', outcome.listing ?? {}));
 };
 
 /** `DELETE /teams/{tid}`. When it resolves, the team is gone on every node and its tokens are refused. */

@@ -7,6 +7,7 @@ import { type Static, Type } from 'typebox';
 import { computeVotes } from '../../engine/entity/state.ts';
 import { DomainError } from '../../engine/errors.ts';
 import { foldTargetId } from '../../engine/ids.ts';
+import { findUnfitFields } from '../../engine/rules/listings.ts';
 import { perPage } from '../../engine/rules/pages.ts';
 import type { PackOutcome, PackRequest } from '../../storage/catalogue/packs/pack-edits.ts';
 import type { PackPage, PackRow } from '../../storage/catalogue/packs/packs.ts';
@@ -33,6 +34,7 @@ import { parsePage, replyPage, toUser } from './shared/convert.ts';
 import { buildObject, describe, describeObject } from './shared/example.ts';
 import { buildLine, buildProse, buildTags } from './shared/fields.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
+import { replyHints } from './shared/listing-hints.ts';
 import { packUrl, plainText } from './shared/patterns.ts';
 
 export const OwnPackParams = Type.Object({ uid: UserId, id: PackUrl });
@@ -161,7 +163,8 @@ export const packRoutes = defineRoutes('Packs', [
     summary: 'Change a pack',
     description:
       "Changes one of the user's packs. Absent fields keep their value; a given list replaces the old " +
-      'list.',
+      'list. Only the fields that it brings are judged.',
+    hinted: true,
     auth: ownAuth,
     params: OwnPackParams,
     body: PackEditBody,
@@ -169,7 +172,9 @@ export const packRoutes = defineRoutes('Packs', [
     handle: async (app, { params, body }) => {
       const { name = null, short = null, tags = null, bots = null, servers = null } = body;
       const changes = { name, short, tags, bots, servers };
-      return toPackReply(app, await app.catalogue.packs.edits.edit(toPackRequest(params), changes));
+      const outcome = await app.catalogue.packs.edits.edit(toPackRequest(params), changes);
+      if (outcome.kind !== 'done') return toPackReply(app, outcome);
+      return replyHints('', findUnfitFields('pack', outcome.listing ?? {}));
     },
   }),
   defineRoute('deletePack', 'DELETE /users/{uid}/packs/{id}', {

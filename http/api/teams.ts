@@ -156,7 +156,10 @@ export const teamRoutes = defineRoutes('Teams', [
   }),
   defineRoute('editTeam', 'PATCH /teams/{tid}', {
     summary: 'Change a team',
-    description: 'Absent and `null` fields keep their value; a given list replaces the old list.',
+    description:
+      'Absent and `null` fields keep their value; a given list replaces the old list. Only the fields ' +
+      'that it brings are judged.',
+    hinted: true,
     auth: { kind: 'entity', kinds: ['user', 'team'], permission: 'edit_team', type: '=team', id: 'tid' },
     params: TeamEditParams,
     body: TeamEditBody,

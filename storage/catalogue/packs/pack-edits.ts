@@ -24,8 +24,9 @@ export interface PackRequest {
   readonly url: string;
   readonly userId: string;
 }
+/** An edit says what the pack has after it. */
 export type PackOutcome =
-  | { readonly kind: 'done' }
+  | { readonly kind: 'done'; readonly listing?: Readonly<Record<string, unknown>> }
   | { readonly kind: 'taken' | 'limit_reached' | 'not_found' | 'not_owner' | 'would_be_empty' }
   | { readonly kind: 'unknown'; readonly bots: readonly string[]; readonly servers: readonly string[] };
 
@@ -96,18 +97,19 @@ const editPack = async (
   if ('kind' in pack) return pack;
   const bots = change.bots ?? pack.bot_ids;
   const servers = change.servers ?? pack.server_ids;
-  if (bots.length + servers.length === 0) return { kind: 'would_be_empty' };
+  const isChanged = change.bots !== null || change.servers !== null;
+  if (isChanged && bots.length + servers.length === 0) return { kind: 'would_be_empty' };
   const unknown = await findUnknown(transaction, {
     bots: listNewIds(change.bots, pack.bot_ids),
     servers: listNewIds(change.servers, pack.server_ids),
   });
   if (unknown !== null) return unknown;
-  await transaction`
+  const [listing = {}] = await transaction`
     update packs set name = coalesce(${change.name}, name), short = coalesce(${change.short}, short),
       tags = coalesce(${change.tags as string[] | null}::text[], tags),
       bot_ids = ${bots as string[]}::text[], server_ids = ${servers as string[]}::text[]
-    where url = ${request.url}`;
-  return { kind: 'done' };
+    where url = ${request.url} returning name, short, tags`;
+  return { kind: 'done', listing };
 };
 
 /** Deletes the pack; its votes become void. The url may be used again for another pack. */

@@ -30,7 +30,10 @@ export type TeamCreation =
 export type TeamRefusal =
   | { readonly kind: 'not_found' | 'not_empty' }
   | { readonly kind: 'permission_missing'; readonly permission: Permission };
-export type TeamOutcome = { readonly kind: 'done' } | TeamRefusal;
+/** An edit says what the team has after it. */
+export type TeamOutcome =
+  | { readonly kind: 'done'; readonly listing?: Readonly<Record<string, unknown>> }
+  | TeamRefusal;
 
 /** Who creates a team. They must own fewer than `ownedMax`. */
 export interface TeamCreator {
@@ -103,13 +106,13 @@ const editTeam = async (
   const permission = findMissing(members, actor, ['edit_team']);
   if (permission !== null) return { kind: 'permission_missing', permission };
   const links = change.extraLinks === null ? null : JSON.stringify(change.extraLinks);
-  await transaction`
+  const [listing = {}] = await transaction`
     update teams set name = coalesce(${change.name}, name), short = coalesce(${change.short}, short),
       tags = coalesce(${change.tags as string[] | null}::text[], tags),
       extra_links = coalesce(${links}::text::jsonb, extra_links), nsfw = coalesce(${change.nsfw}, nsfw),
       updated_at = now()
-    where id = ${teamId}`;
-  return { kind: 'done' };
+    where id = ${teamId} returning name, short, tags, extra_links`;
+  return { kind: 'done', listing };
 };
 
 /** Deletes the team, its members, sessions and vanity code; its votes become void. It must own nothing. */

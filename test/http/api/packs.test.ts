@@ -124,6 +124,28 @@ test('PATCH /users/:uid/packs/:id → 204: a deleted bot may stay, no unknown on
   assert.not.match(unknown.json.context['/bots'], /gone/);
 });
 
+test('PATCH /users/:uid/packs/:id judges what it brings, and hints at what an import brought', async () => {
+  await create({ url: 'imported' });
+  await world.sql`update packs set name = 'P', short = '', tags = '{dj}', bot_ids = '{}', server_ids = '{}'
+    where url = 'imported'`;
+  const replies = [
+    await edit('imported', { name: 'A name' }),
+    await edit('imported', { short: '' }),
+    await edit('imported', { bots: [] }),
+    await edit('imported', { short: 'Long enough for a pack.', tags: ['music'] }),
+  ];
+
+  assert.equal(
+    replies.map(({ status, headers }) => [status, headers.get('x-listing-hints')]),
+    [
+      [204, 'short_unfit, tags_unfit'],
+      [400, null],
+      [400, null],
+      [204, null],
+    ],
+  );
+});
+
 test('PATCH /users/:uid/packs/:id → 400, 403 for a pack of another user, 404', async () => {
   await create({ url: 'guarded', servers: [] });
   assert.is((await edit('guarded', { bots: [] })).status, 400);

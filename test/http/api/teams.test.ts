@@ -123,6 +123,30 @@ test('PATCH /teams/:tid → 204: absent and null stay, lists are replaced, at on
   assert.ok(json.updated_at > before.json.updated_at);
 });
 
+test('PATCH /teams/:tid judges what it brings, and hints at what an import brought', async () => {
+  const id = await made({ short: 'Before.' });
+  const links = '[{"name":"a","value":"http://a.example"}]';
+  await world.sql`update teams set name = 'T', tags = '{dj}', extra_links = ${links}::text::jsonb,
+    short = ${'x'.repeat(151)} where id = ${id}`;
+  const edit = (body: unknown) => world.ask('PATCH', `/teams/${id}`, { token: robin, body });
+  const replies = [
+    await edit({ nsfw: false }),
+    await edit({ name: 'T' }),
+    await edit({ extra_links: [], short: '', tags: [] }),
+    await edit({ name: 'Team' }),
+  ];
+
+  assert.equal(
+    replies.map(({ status, headers }) => [status, headers.get('x-listing-hints')]),
+    [
+      [204, 'extra_links_unfit, name_unfit, short_unfit, tags_unfit'],
+      [400, null],
+      [204, 'name_unfit'],
+      [204, null],
+    ],
+  );
+});
+
 test('POST and PATCH: of a link only its name and address are kept', async () => {
   const sent = (name: string) => ({ extra_links: [{ name, value: 'https://example.org', icon: 'star' }] });
   const kept = (name: string) => [{ name, value: 'https://example.org' }];
