@@ -289,7 +289,7 @@ export class UwsExchange implements Exchange {
     response.writeHeader('X-Request-Id', this.requestId + line + reply.headers);
     if (isHead) this.#writeHead(reply);
     else if (isLarge) {
-      this.#startBody(reply.body as string | Uint8Array, reply.close);
+      this.#startBody(reply.body as string | Uint8Array);
       return;
     } else if (reply.push !== undefined)
       this.#sink = openEventStream(response, reply.push, this.#streamEvents());
@@ -302,16 +302,15 @@ export class UwsExchange implements Exchange {
   }
 
   /** Only in a cork of its own: the body follows when that has ended. */
-  #startBody(body: string | Uint8Array, close: boolean): void {
+  #startBody(body: string | Uint8Array): void {
     this.#response.tryEnd('', countBytes(body));
-    this.#keepBody(body, close && !this.headers.closes);
+    this.#keepBody(body);
   }
 
   /** The head is written; the rest of the body goes on from here. */
-  #keepBody(body: string | Uint8Array, closes: boolean): void {
+  #keepBody(body: string | Uint8Array): void {
     this.#bodyWriter = new BodyWriter(this.#response, {
       body,
-      closes,
       onEnd: () => {
         this.#owner = null;
         this.#forgetBody();
@@ -356,7 +355,7 @@ export class UwsExchange implements Exchange {
     else if (body !== null && body.length > 0) {
       if (response.tryEnd(body, countBytes(body))[1]) return true;
       this.trackInFlight();
-      this.#keepBody(body, false);
+      this.#keepBody(body);
       this.#holdBody();
       return false;
     } else if (body !== null || (status !== 204 && status !== 304)) response.end('');

@@ -99,8 +99,6 @@ export class ChunkWriter {
 
 export interface BodyWriting {
   readonly body: string | Uint8Array;
-  /** Closes the connection at the end; false if the client has requested that. */
-  readonly closes: boolean;
   /** Called when the library has all of it; the response must not be used from then on. */
   readonly onEnd: () => void;
   readonly onCut: (reason: CutReason, unsentBytes: number) => void;
@@ -139,21 +137,12 @@ export class BodyWriter implements UnsentReply {
   flush(): void {
     const response = this.#response;
     const rest = this.#body.subarray(this.#sent);
-    // A total that is never reached keeps the response, for only a response closes its connection.
-    const total = this.#body.length + (this.#with.closes ? 1 : 0);
-    let [isTaken, isDone] = [false, false];
+    let isDone = false;
     response.cork(() => {
-      [isTaken, isDone] = response.tryEnd(rest, total);
+      isDone = response.tryEnd(rest, this.#body.length)[1];
     });
     this.#sent = isDone ? this.#body.length : response.getWriteOffset();
-    if (this.unsentBytes > 0) return;
     if (isDone) this.#with.onEnd();
-    // The library may still hold the end of it: only when it does not, it takes nothing more.
-    else if (rest.length > 0) this.flush();
-    else if (isTaken) {
-      this.#with.onEnd();
-      response.close();
-    }
   }
 
   cut(reason: CutReason, unsentBytes: number): void {

@@ -192,13 +192,14 @@ const keepAliveLine = '\r\nKeep-Alive: timeout=7';
 const closeLine = '\r\nConnection: close';
 
 /**
- * The line of a reply's head about its connection, which closes after it if `closes`. A whole reply announces
- * a closing at its end; a stream ends without closing, so its head asks the client to.
+ * The line of a reply's head about its connection, which closes after it if `closes`. A reply that is
+ * written with one call announces a closing at its end. A stream or a large body ends without closing, which
+ * would lose what waits in the library: its head asks the client to close.
  */
-export const toConnectionLine = (headers: RequestHeaders, closes: boolean, isStream: boolean): string => {
+export const toConnectionLine = (headers: RequestHeaders, closes: boolean, endsOpen: boolean): string => {
   if (headers.closes) return closeLine;
   if (!closes) return keepAliveLine;
-  return isStream ? closeLine : '';
+  return endsOpen ? closeLine : '';
 };
 
 /** The last two characters of request ids, base 36: only every 1,296th id formats a number. */
