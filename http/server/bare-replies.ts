@@ -3,8 +3,8 @@
  * else the heads that one client does not read would have no bound.
  */
 
-/** One of so many closes its connection. */
-const bareRepliesMax = 1_024;
+/** One of so many closes its connection. The system itself takes about as many heads for a client. */
+const bareRepliesMax = 256;
 
 /** Tests put their own draw in. */
 export const bareReplies = { draw: Math.random };
