@@ -87,8 +87,8 @@ export class DirectoryError extends Error {
 }
 
 const timeoutMsUsual = 15_000;
-/** The longest backoff; a longer `Retry-After` than this is left to the caller of `request`. */
-const waitSecondsMax = 60;
+/** @internal The longest backoff; a longer `Retry-After` than this is left to the caller of `request`. */
+export const waitSecondsMax = 60;
 
 /** @internal */
 export const isAborted = (signal: AbortSignal | undefined): boolean => signal?.aborted === true;
@@ -100,7 +100,8 @@ const timerMsMax = 2 ** 31 - 1;
 export const releaseTimer = (timer: unknown): void => (timer as { unref?: () => void }).unref?.();
 
 /** Proxies send dates and odd numbers, too: those name no time. */
-const parseRetryAfter = (text: string | null): number => Math.max(0, Number(text ?? 0) || 0);
+const parseRetryAfter = (text: string | null): number =>
+  /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : 0;
 
 /** @internal The error that a reply states. */
 export const toError = async (response: Response): Promise<DirectoryError> => {
@@ -128,8 +129,8 @@ export const toUnreachable = (error: unknown): DirectoryError => {
   });
 };
 
-/** Reads, posts of numbers and votes have the same effect when they are sent twice. */
-const isRepeatable = (method: string, path: string): boolean =>
+/** @internal Reads, posts of numbers and votes have the same effect when they are sent twice. */
+export const isRepeatable = (method: string, path: string): boolean =>
   method === 'GET' || path.startsWith('/bots/stats') || (method === 'PUT' && path.endsWith('/votes'));
 
 /** There was no reply, or a proxy said that it cannot reach the server; Cloudflare does so by 520 to 530. */

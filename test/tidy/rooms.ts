@@ -27,6 +27,7 @@ const httpOrder = [
   'http/site/',
   'http/facade.ts',
   'http/operator/',
+  'http/vectors/',
 ];
 const arrowsUpMax = 5;
 const arrowsUp: Readonly<Record<string, string>> = {

@@ -102,6 +102,12 @@ def to_unreachable(error: Exception) -> DirectoryError:
     return DirectoryError(0, f"no reply: {text}", {"code": "unreachable"})
 
 
+def is_repeatable(method: str, path: str) -> bool:
+    """Reads, posts of numbers and votes have the same effect when they are sent twice."""
+    is_vote = method == "PUT" and path.endswith("/votes")
+    return method == "GET" or path.startswith("/bots/stats") or is_vote
+
+
 def is_worth_retrying(error: DirectoryError, repeatable: bool) -> bool:
     """Whether sending it again can help: not in a wait between votes, which lasts for hours."""
     if error.status == 429:
@@ -200,13 +206,7 @@ class Client:
         # A server may drop other characters at the ends: two keys would become one.
         if idempotency_key is not None and not re.fullmatch(r"[!-~]([ -~]*[!-~])?", idempotency_key):
             raise ValueError("The idempotency key must be ASCII, without blanks at its ends.")
-        # Reads, posts of numbers and votes have the same effect when they are sent twice.
-        repeatable = (
-            idempotency_key is not None
-            or method == "GET"
-            or path.startswith("/bots/stats")
-            or (method == "PUT" and path.endswith("/votes"))
-        )
+        repeatable = idempotency_key is not None or is_repeatable(method, path)
         stopped = stopped or Event()
         attempt = 1
         while not stopped.is_set():
