@@ -26,5 +26,5 @@ for (const block of document.querySelectorAll<HTMLElement>('pre:has(> code)')) {
   block.tabIndex = 0;
   block.replaceWith(box);
   const text = block.textContent ?? '';
-  box.append(block, makeCopyButton(text, text.trim().split('\n', 1)[0] ?? 'code'));
+  box.append(makeCopyButton(text, text.trim().split('\n', 1)[0] ?? 'code'), block);
 }

@@ -200,6 +200,11 @@ test('the keyboard alone reaches and uses everything', async () => {
     assertIncludes(reached, name, `${name} of ${reached}`);
   const blocks = await page.locator('pre:has(> code)').count();
   assert.is(reached.filter((name) => name === 'Copy').length, blocks, 'each block of code has one button');
+  const hidden = await page.evaluate(`[...document.querySelectorAll('.code-box')].filter((box) => {
+    const [button, block] = box.children;
+    return button.getBoundingClientRect().bottom > block.getBoundingClientRect().top;
+  }).length`);
+  assert.is(hidden, 0, 'no button lies over its code');
   await page.getByRole('button', { name: '7 days' }).focus();
   await page.keyboard.press('Enter');
   assert.is(await page.getByRole('button', { name: '7 days' }).getAttribute('aria-pressed'), 'true');
