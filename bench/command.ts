@@ -152,6 +152,8 @@ export const defineCommand = <Rows extends Options>(command: Definition<Rows>): 
     const report = (renderNext: typeof render): void => {
       render = renderNext;
     };
+    // What a run that was left where it is rejects with means nothing.
+    if (!command.endsWell) stop.addEventListener('abort', () => process.on('unhandledRejection', () => {}));
     const running = command.run(given, { live, operands, machine, stop, report });
     const failure = await (command.endsWell ? running : Promise.race([running, stopped])).then(
       () => null,
