@@ -175,6 +175,27 @@ test('Redis and Postgres: the same, though Redis kept marks of a node that was k
   }
 });
 
+test('counters in DATA_DIR beside Postgres: the same', async () => {
+  if (clocks === null) return reportSkipped('a clock ahead', 'no compiler (gcc) to build a clock with');
+  const clock = clocks.create();
+  clock.shift(tenYearsMs);
+  const postgres = await startPostgres();
+  const servers = { DATABASE_URL: await postgres.database('alone') };
+  const sql = connectSql(servers.DATABASE_URL, { connectionsMax: 1 });
+  try {
+    await fillDirectory(sql, sizes);
+    const dataDir = join(folder, 'alone');
+    await liveAhead(dataDir, { ...servers, ...clock.environment }, (node) => node.kill());
+
+    await isRefused(dataDir, servers);
+    await isMended(dataDir, servers);
+    await isRight(sql);
+  } finally {
+    await sql.end();
+    await postgres.close();
+  }
+});
+
 /** Whether Redis has a mark ahead of the clock, and which of its keys outlive all that it may have. */
 const findLasting = async (url: string) => {
   const store = await openRedisStore({ urls: [url] });
