@@ -5,6 +5,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import type { EntityView } from '../../engine/engine.ts';
 import { computeVotes } from '../../engine/entity/state.ts';
 import { DomainError } from '../../engine/errors.ts';
+import type { EntityRef } from '../../engine/ids.ts';
 import {
   type BoardName,
   boardNames,
@@ -12,6 +13,7 @@ import {
   computeRank,
   findBoard,
   type Rank,
+  type RankedKind,
   rankedKinds,
   toShownScore,
 } from '../../engine/rules/boards.ts';
@@ -26,12 +28,34 @@ import {
   buildTargetParams,
   buildText,
   PageQuery,
+  TargetId,
   Timestamp,
   toNullable,
 } from './shared/common.ts';
 import { parsePage, replySnapshot } from './shared/convert.ts';
 import { describe, describeObject, findExample } from './shared/example.ts';
 import { IndexBot, IndexServer, toIndexBot, toIndexServer } from './shared/index-entities.ts';
+
+const aroundDefault = 11;
+
+export const LeaderboardQuery = Type.Object({
+  ...PageQuery.properties,
+  around: Type.Optional(
+    Type.String({
+      ...TargetId,
+      description:
+        'Id of a bot or server: the places around its own instead of a page, none if it is not among the ' +
+        'first 1,000.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: perPage.boards,
+      description: 'With `around`: how many places, its own in their middle where it can be; 11 if absent.',
+    }),
+  ),
+});
 
 export const LeaderboardParams = Type.Object({
   kind: Type.String({
@@ -132,13 +156,19 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
       '`votes` every 60 seconds. The section says what each of them counts.',
     caching: 'list',
     params: LeaderboardParams,
-    query: PageQuery,
+    query: LeaderboardQuery,
     replies: { 200: LeaderboardReply },
     handle: async (app, { params, query }) => {
       const page = parsePage(query);
       const { kind, board } = parseBoard(params);
-      const shown = await app.catalogue.boards.page(kind, board, page);
-      return replySnapshot(shown, () => toReply(app, board, shown));
+      const { around, limit = aroundDefault } = query;
+      if (around === undefined) {
+        const shown = await app.catalogue.boards.page(kind, board, page);
+        return replySnapshot(shown, () => toReply(app, shown, { board, per_page: perPage.boards }));
+      }
+      const { incarnation } = await readListed(app, kind, around);
+      const shown = await app.catalogue.boards.around(kind, board, { incarnation, limit });
+      return replySnapshot(shown, () => toReply(app, shown, { board, per_page: limit }));
     },
   }),
   definePublicRoute('readRank', 'GET /{target_type}/{target_id}/rank', {
@@ -151,8 +181,7 @@ export const leaderboardRoutes = defineRoutes('Beyond the contract', [
     replies: { 200: RankReply },
     // `not_found` for what is not listed, as badges do.
     handle: async (app, { params: { target_type: kind, target_id } }) => {
-      const { ref, state } = await app.engine.read(kind, target_id);
-      if (!state.facts.listed) throw createNotFoundError(kind);
+      const ref = await readListed(app, kind, target_id);
       const scores = await app.catalogue.boards.scores({ kind, incarnation: ref.incarnation });
       const readRank = (board: BoardName): Rank | null => {
         const edition = findBoard(kind, board) && app.catalogue.boards.find(kind, board);
@@ -176,7 +205,18 @@ const parseBoard = (params: { readonly kind: string; readonly board: string }) =
   return { kind, board };
 };
 
-const toReply = (app: App, board: BoardName, { edition, bots, servers }: BoardPage): LeaderboardReply => {
+/** Throws `not_found` for what is not listed. */
+const readListed = async (app: App, kind: RankedKind, id: string): Promise<EntityRef> => {
+  const { ref, state } = await app.engine.read(kind, id);
+  if (state.facts.listed) return ref;
+  throw createNotFoundError(kind);
+};
+
+const toReply = (
+  app: App,
+  { edition, bots, servers }: BoardPage,
+  { board, per_page }: { readonly board: BoardName; readonly per_page: number },
+): LeaderboardReply => {
   const toPlace = <Row, Entity>({ row, place }: PlacedRow<Row>, toEntity: (row: Row) => Entity) => {
     const { change = null, score = 0, ratio = null } = edition?.places[place] ?? {};
     return {
@@ -190,7 +230,7 @@ const toReply = (app: App, board: BoardName, { edition, bots, servers }: BoardPa
   const nowMs = app.clock.nowMs();
   return {
     count: edition?.places.length ?? 0,
-    per_page: perPage.boards,
+    per_page,
     updated_at: edition === null ? null : new Date(edition.madeAtMs).toISOString(),
     results: [
       ...bots.map((placed) => toPlace(placed, (row) => toIndexBot(row, nowMs))),

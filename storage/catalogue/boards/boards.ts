@@ -82,13 +82,18 @@ const load = (state: BoardsState): Promise<void> => {
 const isListed = ({ type, state = 'public' }: { type: string; state?: string }): boolean =>
   listedTypes.includes(type) && state === 'public';
 
+interface PageRange {
+  readonly offset: number;
+  readonly limit: number;
+}
+
 /** Reads the rows of a page in their order, each with its index in the edition. */
 const readRows = async (
   sql: Queryable,
   kind: RankedKind,
-  { edition, offset }: { edition: Edition; offset: number },
+  { edition, offset, limit }: PageRange & { edition: Edition },
 ): Promise<Omit<BoardPage, 'edition'>> => {
-  const places = edition.places.slice(offset, offset + perPage.boards);
+  const places = edition.places.slice(offset, offset + limit);
   if (places.length === 0) return { bots: [], servers: [] };
   const incarnations = formatNumbers(places.map(({ incarnation }) => incarnation));
   const wanted: Fragment = sql`
@@ -108,16 +113,14 @@ const readRows = async (
 const readPage = async (
   { sql, snapshots }: BoardsState,
   edition: Edition | null,
-  { kind, board, page }: { kind: RankedKind; board: BoardName; page: number },
+  { kind, board, offset, limit }: PageRange & { kind: RankedKind; board: BoardName },
 ): Promise<BoardPage> => {
   if (edition === null) return { edition: null, bots: [], servers: [] };
-  // All pages past the end are one.
-  const offset = Math.min(computeOffset(page, perPage.boards), placesMax);
   const read = async (): Promise<BoardPage> => ({
     edition,
-    ...(await asStorage('boards.page', () => readRows(sql, kind, { edition, offset }))),
+    ...(await asStorage('boards.page', () => readRows(sql, kind, { edition, offset, limit }))),
   });
-  const key = `board ${kind} ${board} ${offset}`;
+  const key = `board ${kind} ${board} ${offset} ${limit}`;
   // While SQL is unreachable a reader gets the page of an earlier edition.
   return snapshots.get(`${key} ${edition.number}`, () => snapshots.show(key, read));
 };
@@ -159,6 +162,12 @@ const makeOthers = async ({ sql, checkRules }: BoardsState, atMs: number, option
   await sql`vacuum (skip_locked) board_editions, board_counts`;
 };
 
+/** As many places around a listing. */
+interface ListingWindow {
+  readonly incarnation: number;
+  readonly limit: number;
+}
+
 /** Creates the boards of one node. */
 export const createBoards = (sql: Sql, snapshots: Snapshots, checkRules: CheckRules) => {
   const state: BoardsState = { sql, snapshots, checkRules, editions: new Map(), loaded: null };
@@ -175,8 +184,19 @@ export const createBoards = (sql: Sql, snapshots: Snapshots, checkRules: CheckRu
     /** As `find`, but reads the editions first if this node has not yet. */
     load: loadOne,
     /** Reads a page; pages count from 1. Places that are no longer listed are left out. */
-    page: async (kind: RankedKind, board: BoardName, page: number) =>
-      readPage(state, await loadOne(kind, board), { kind, board, page }),
+    page: async (kind: RankedKind, board: BoardName, page: number) => {
+      // All pages past the end are one.
+      const offset = Math.min(computeOffset(page, perPage.boards), placesMax);
+      return readPage(state, await loadOne(kind, board), { kind, board, offset, limit: perPage.boards });
+    },
+    /** Reads the places around that of a listing; none if it has no place among the first. */
+    around: async (kind: RankedKind, board: BoardName, { incarnation, limit }: ListingWindow) => {
+      const edition = await loadOne(kind, board);
+      const place = edition?.index.get(incarnation) ?? placesMax;
+      const last = Math.max(0, (edition?.places.length ?? 0) - limit);
+      const offset = place === placesMax ? place : Math.max(0, Math.min(place - (limit >> 1), last));
+      return readPage(state, edition, { kind, board, offset, limit });
+    },
     /** Reads the present scores of a listing, at most ten seconds old. */
     scores: async (listing: { readonly kind: RankedKind; readonly incarnation: number }) => {
       await load(state);

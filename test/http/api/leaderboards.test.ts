@@ -87,6 +87,29 @@ test('pages have 25 places each, best first, with positions from 1', async () =>
   assert.match(first?.json.updated_at, /^\d{4}-/);
 });
 
+test('the places around a listing are those of the edition, its own in their middle', async () => {
+  const whole = (
+    await Promise.all([1, 2, 3].map((page) => get(`/leaderboards/bots/votes?page=${page}`)))
+  ).flatMap(({ json }) => json.results);
+  const expected = (from: number, upto: number) => whole.slice(from - 1, upto);
+  for (const [query, from, upto] of [
+    ['around=bot30', 25, 35],
+    ['around=bot30&limit=4', 28, 31],
+    ['around=bot2&limit=25', 1, 25],
+    [`around=bot${bots}&limit=3`, bots - 2, bots],
+    ['around=bot7&limit=1', 7, 7],
+  ] as const) {
+    const { json } = await get(`/leaderboards/bots/votes?${query}`);
+    assert.equal([json.count, json.results], [bots, expected(from, upto)], query);
+    assert.is(json.per_page, upto - from + 1);
+  }
+  assert.equal((await get('/leaderboards/bots/votes?around=none')).json.results, []);
+  for (const id of ['unknown', 'pending', 'server1'])
+    assert.is((await get(`/leaderboards/bots/votes?around=${id}`)).status, 404, id);
+  for (const limit of ['0', '26', 'x'])
+    assert.is((await get(`/leaderboards/bots/votes?around=bot1&limit=${limit}`)).status, 400, limit);
+});
+
 test('a page may be kept for 2 seconds and has an ETag', async () => {
   const reply = await get('/leaderboards/server/votes');
   const headers = { 'if-none-match': reply.headers.get('etag') ?? '' };
