@@ -2,8 +2,7 @@
  * The origin of a vote: what the directory keeps of where it came from, without the address.
  *
  * The network, the address and the client program are hashes by a key that changes each month. An origin is
- * one text of decimal digits, because in Redis it stands behind the time of its vote, where nodes of earlier
- * versions take it for a fraction too small to matter. Pure.
+ * one text of decimal digits, whose parts have fixed places. Pure.
  */
 import { createVisitorHasher, deriveSecret } from '../actors/visitors.ts';
 import { createTwoGenerationCache } from '../tools/two-generation-cache.ts';

@@ -30,7 +30,7 @@ export interface LogHead {
   readonly number: number;
 }
 
-/** What the epochs of all logs of a directory begin with; `origin` is `''` in a directory that is older. */
+/** What the epochs of all logs of a directory begin with. */
 export interface LogTimeline {
   readonly origin: string;
   readonly timeline: number;
