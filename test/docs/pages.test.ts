@@ -152,7 +152,7 @@ test('every command that is named exists, with its options', () => {
 });
 
 /** Languages that nothing runs: output, configuration of other programs, forms. */
-const shown = new Set(['', 'text', 'json', 'md', 'html']);
+const shown = new Set(['', 'text', 'json', 'csv', 'md', 'html']);
 
 test('each block of code runs in a test that exists, or says why not', () => {
   const wrong = [...texts].flatMap(([path, text]) => {
