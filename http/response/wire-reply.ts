@@ -17,7 +17,7 @@ import type { Reply } from './reply.ts';
 const computeEtag = (body: string | Uint8Array): string => `"${hash('sha1', body, 'base64').slice(0, 20)}"`;
 
 /** What proxies add to a tag of ours, inside its quotes or after them: `-gzip`, `;br`, `--gzip`. */
-const proxySuffix = /^"?(?:[-;:.]{1,2}\w[\w-]*"?)?$/;
+const proxySuffix = /^"?(?:[-;:.]{1,2}\w[\w.-]*"?)?$/;
 
 /**
  * Whether an `If-None-Match` value names this tag; weak comparison, as for GET. A tag of ours with the suffix

@@ -33,7 +33,18 @@ test('the same entity tag → 304 without a body, another one → 200', async ()
 
 test('the tag with the suffix of a proxy → 304', async () => {
   const etag = (await ask(world, 'GET', '/things/a')).headers.get('etag') ?? '';
-  const inside = ['-gzip', ';gzip', '--gzip', ':gzip', '-br', '-zstd', '-df', '-gzip-gzip', '.gz'];
+  const inside = [
+    '-gzip',
+    ';gzip',
+    '--gzip',
+    ':gzip',
+    '-br',
+    '-zstd',
+    '-df',
+    '-gzip-gzip',
+    '.gz',
+    ':1606743433.25',
+  ];
   const tags = [...inside.map((suffix) => etag.replace(/"$/, `${suffix}"`)), `${etag}-gzip`, `${etag};gzip`];
   for (const tag of tags.flatMap((suffixed) => [suffixed, `W/${suffixed}`, `"x", ${suffixed}`])) {
     const again = await ask(world, 'GET', '/things/a', { headers: { 'If-None-Match': tag } });
