@@ -82,18 +82,17 @@ export const createCards = (
     kept.set(edition, reply);
     return reply;
   };
-  const toEdition = (svg: string): string => hash('sha1', svg, 'base64url');
   return {
     /** A text that changes with the picture: for its address, so that no cache shows an old one. */
-    findEdition: (card: Card): string => toEdition(renderCard(card, style)).slice(0, 10),
+    findEdition: (card: Card): string => hash('sha1', renderCard(card, style), 'base64url').slice(0, 10),
     /** The picture. Rejects with `overloaded` when too many wait. */
     show: async (card: Card): Promise<Reply> => {
-      const svg = renderCard(card, style);
-      const edition = toEdition(svg);
+      // The texts, not the picture: a request that is refused costs next to nothing.
+      const edition = [card.kind, card.name, card.short].join('\n');
       const found = kept.get(edition) ?? flights.get(edition);
       if (found === undefined && flights.count() > waitingMax)
         throw new DomainError('overloaded', 'Too many cards wait to be drawn.');
-      return found ?? flights.share(edition, () => render(svg, edition));
+      return found ?? flights.share(edition, () => render(renderCard(card, style), edition));
     },
   };
 };
