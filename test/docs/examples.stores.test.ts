@@ -207,8 +207,8 @@ test('there are examples in each language, each with its output', () => {
   const count = (wanted: Language) => examples.filter(({ language }) => language === wanted).length;
   assert.ok(count('sh') >= 5);
   assert.ok(count('js') >= 4);
-  // A post, a check of a vote, and a reaction to a vote; in Python, a receiver of webhooks, too.
-  assert.equal([count('ts'), count('py')], [3, 4]);
+  // A post, a check of a vote, a reaction to a vote, and rewards; in Python, a receiver of webhooks, too.
+  assert.equal([count('ts'), count('py')], [4, 5]);
   assert.equal(
     pluck(
       examples.filter(({ printed }) => printed === ''),
