@@ -17,7 +17,7 @@ import { buildShardsBody, parts, toTurn } from './shards.ts';
 import { addSights } from './sights.ts';
 import { type Listing, type Subject, toVisitor } from './subject.ts';
 
-export interface DriveOptions {
+interface DriveOptions {
   readonly subject: Subject;
   readonly log: ProveLog;
   readonly random: Random;
@@ -30,12 +30,6 @@ export interface Pace {
   readonly share: number;
   readonly isHugged: boolean;
 }
-export interface Drive {
-  /** The log takes no more. */
-  readonly isFull: () => boolean;
-  stop(): Promise<void>;
-}
-
 interface DriveState extends DriveOptions {
   /** The life of each address. */
   readonly lives: number[];
@@ -250,7 +244,7 @@ const countEntries = ({ stats, clicks, votes, sights, feedSights }: ProveLog): n
   stats.length + clicks.length + votes.length + sights.length + feedSights.length;
 
 /** Starts all connections. */
-export const startDrive = (options: DriveOptions): Drive => {
+export const startDrive = (options: DriveOptions) => {
   const { subject, log, random, rate, pace = steadyPace } = options;
   const tokens = new Map(subject.directory.users.map(({ id, token }) => [id, token]));
   const lives = subject.urls.map((_, index) => index);
@@ -277,8 +271,9 @@ export const startDrive = (options: DriveOptions): Drive => {
     failed = true;
   });
   return {
+    /** The log takes no more. */
     isFull,
-    stop: async () => {
+    stop: async (): Promise<void> => {
       stopped = true;
       await ended;
     },

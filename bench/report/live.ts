@@ -2,19 +2,9 @@
  * Shows the progress: one line that is overwritten below the others on a terminal, plain lines elsewhere.
  * Writes to standard error, so that standard output has only the report.
  */
-export interface Live {
-  /** Replaces the current status text. */
-  show(text: string): void;
-  /** Prints a permanent line. */
-  print(text: string): void;
-  /** Sets the progress of the whole run. */
-  step(done: number, total: number): void;
-  clear(): void;
-}
-
 const columnsMin = 20;
 
-export const createLive = (stream: NodeJS.WriteStream): Live => {
+export const createLive = (stream: NodeJS.WriteStream) => {
   let [progress, status] = ['', ''];
   const write = (text: string): void => void stream.write(text);
   const clear = stream.isTTY === true ? (): void => write('\r\u001b[2K') : (): void => {};
@@ -24,22 +14,26 @@ export const createLive = (stream: NodeJS.WriteStream): Live => {
     write(`${progress}${status}`.slice(0, Math.max(columnsMin, stream.columns - 1)));
   };
   return {
-    show: (text) => {
+    /** Replaces the current status text. */
+    show: (text: string): void => {
       status = text;
       redraw();
     },
-    print: (text) => {
+    /** Prints a permanent line. */
+    print: (text: string): void => {
       clear();
       write(`${text}\n`);
       redraw();
     },
-    step: (done, total) => {
+    /** Sets the progress of the whole run. */
+    step: (done: number, total: number): void => {
       progress = `${Math.round((done / total) * 100)} %  `;
       redraw();
     },
-    clear: () => {
+    clear: (): void => {
       [progress, status] = ['', ''];
       clear();
     },
   };
 };
+export type Live = ReturnType<typeof createLive>;

@@ -28,27 +28,22 @@ export const changedSettings = {
   VOTES_PER_WEEKEND_REQUEST: '1',
 };
 
-export interface Folder {
-  readonly path: string;
-  /** The node's DATA_DIR. */
-  readonly dataDir: string;
-  remove(): void;
-}
-
-export const createFolder = (): Folder => {
+export const createFolder = () => {
   const path = mkdtempSync(join(tmpdir(), 'rollcall-bench-'));
   const remove = (): void => rmSync(path, { recursive: true, force: true });
   // Also an interrupted run leaves nothing behind.
   process.once('exit', remove);
   return {
     path,
+    /** The node's DATA_DIR. */
     dataDir: join(path, 'data'),
-    remove: () => {
+    remove: (): void => {
       process.off('exit', remove);
       remove();
     },
   };
 };
+export type Folder = ReturnType<typeof createFolder>;
 
 /** How Rollcall is started on stores: by this checkout's program, or by that of another. */
 export interface Installation {

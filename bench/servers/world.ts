@@ -7,7 +7,7 @@
 import type { ImportRecord } from '../../storage/import/kinds.ts';
 import { createDirectory, type Directory } from '../scenarios/directory.ts';
 import type { ServerProcess } from './process.ts';
-import { createFolder, type Folder, importDirectory, startOn } from './rollcall.ts';
+import { createFolder, importDirectory, startOn } from './rollcall.ts';
 import { openStores, type Stores } from './stores.ts';
 
 export interface WorldOptions {
@@ -28,23 +28,9 @@ export interface WorldOptions {
   readonly directory?: Directory;
 }
 
-export interface World {
-  readonly stores: Stores;
-  readonly folder: Folder;
-  readonly directory: Directory;
-  /** Those that run. */
-  readonly nodes: readonly ServerProcess[];
-  /** Starts one more node. */
-  start(more?: Readonly<Record<string, string>>): Promise<ServerProcess>;
-  /** Ends it with the world, or before. */
-  own<Server extends ServerProcess>(starting: Promise<Server>): Promise<Server>;
-  end(server: ServerProcess): Promise<void>;
-  close(): Promise<void>;
-}
+const open = new Set<{ close(): Promise<void> }>();
 
-const open = new Set<World>();
-
-export const openWorld = async (options: WorldOptions): Promise<World> => {
+export const openWorld = async (options: WorldOptions) => {
   const { stores: wanted, bots, users = 1, peers = false, settings = {}, profileDir = null } = options;
   const directory = options.directory ?? createDirectory({ bots, users });
   const folder = createFolder();
@@ -57,19 +43,24 @@ export const openWorld = async (options: WorldOptions): Promise<World> => {
     if (nodes.includes(server)) nodes.splice(nodes.indexOf(server), 1);
     await server.stop();
   };
-  const own: World['own'] = async (starting) => {
+  const own = async (starting: Promise<ServerProcess>): Promise<ServerProcess> => {
     const server = await starting;
     servers.add(server);
     return server;
   };
-  const world: World = {
-    ...{ stores, folder, directory, nodes, own, end },
-    start: async (more = {}) => {
+  const world = {
+    ...{ stores, folder, directory },
+    /** Those that run. */
+    nodes: nodes as readonly ServerProcess[],
+    /** Ends a server with the world, or before. */
+    ...{ own, end },
+    /** Starts one more node. */
+    start: async (more: Readonly<Record<string, string>> = {}): Promise<ServerProcess> => {
       const node = await own(startOn(installation, { ...settings, ...more }, profileDir));
       nodes.push(node);
       return node;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       if (!open.delete(world)) return;
       await Promise.all([...servers].map(end));
       await stores.close();
@@ -83,6 +74,7 @@ export const openWorld = async (options: WorldOptions): Promise<World> => {
   });
   return world;
 };
+export type World = Awaited<ReturnType<typeof openWorld>>;
 
 /** Closes all that are open. */
 export const closeWorlds = async (): Promise<void> => {
