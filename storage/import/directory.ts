@@ -46,7 +46,6 @@ import {
   time,
   timeMs,
   uuid,
-  vanityCode,
   withEmpty,
   withNull,
 } from './fields.ts';
@@ -119,7 +118,7 @@ const listing = {
   vote_banned: makeOptional(flag),
   itag: makeOptional(uuid, () => uuidv7()),
   // The plan of an import assigns these two: they are in the table `vanity`, too.
-  vanity: makeOptional({ ...vanityCode, table: null }),
+  vanity: makeOptional({ ...createLine(bounds.line), table: null }),
   vanity_ref: makeOptional(uuid, () => undefined),
   ...created,
   updated_at: makeOptional(time, getCreation),

@@ -6,7 +6,6 @@ import Type, { type TOptional, type TSchema } from 'typebox';
 import { limits, statsIntegerMax } from '../../engine/limits.ts';
 import { isPermission } from '../../engine/rules/permissions.ts';
 import { countCodePoints, isVisiblyLong, refusedInNames } from '../../engine/rules/text.ts';
-import { findVanityCodeFault, foldVanityCode } from '../../engine/rules/vanity.ts';
 import { aheadMsMax } from '../clock/look-up.ts';
 import { formatTexts } from '../sql/client.ts';
 
@@ -205,11 +204,6 @@ export const hash = createPattern(
     fromCell: (bytes: Buffer) => bytes.toString('hex'),
   },
 );
-export const vanityCode = checked(
-  (value) => findVanityCodeFault(foldVanityCode(value)) === null,
-  'must be 2 to 32 characters of a-z, 0-9, "-" and "_", not a reserved name and not like an id',
-);
-
 /** Also checks that the day exists: `Date` reads 30 February as 2 March, and SQL refuses it. */
 const isTime = (value: string): boolean => {
   const ms = timeShape.test(value) ? Date.parse(value) : Number.NaN;

@@ -8,7 +8,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { foldVanityCode, listVanityCandidates, type VanityKind } from '../../engine/rules/vanity.ts';
+import {
+  findVanityCodeFault,
+  foldVanityCode,
+  listVanityCandidates,
+  type VanityKind,
+} from '../../engine/rules/vanity.ts';
 import { formatTexts, type Transaction } from '../sql/client.ts';
 import { readColumn } from '../sql/rows.ts';
 import { type AnyRecord, getValue } from './fields.ts';
@@ -36,6 +41,8 @@ export interface Entry {
   readonly id: string;
   record: AnyRecord;
   incarnation?: number | undefined;
+  /** It requested a vanity code that it could not have. */
+  missesCode?: boolean;
 }
 export interface Plan {
   readonly entries: Readonly<Record<KindName, Entry[]>>;
@@ -73,8 +80,6 @@ interface Batch {
   readonly known: Known;
   readonly context: PlanContext;
 }
-/** Why records are refused whose vanity codes are taken, by their lines. */
-type CodeFaults = Map<number, string>;
 
 const join = (kind: string, id: string): string => `${kind}:${id}`;
 
@@ -87,33 +92,25 @@ export const planBatch = async (
   // The positions of a new directory give way to those of a file.
   if (records.some(({ record }) => record.kind === 'position'))
     await sql`delete from app_positions where shipped`;
-  const codeFaults: CodeFaults = new Map();
-  for (;;) {
-    const batch = await planRecords(sql, { records, context, codeFaults });
-    const found = codeFaults.size;
-    await assignVanities(batch, codeFaults);
-    // The others are planned again: a refused record takes no client id, and none may refer to it.
-    if (codeFaults.size > found) continue;
-    await assignIncarnations(batch);
-    placeVotes(batch);
-    return batch.plan;
-  }
+  const batch = await planRecords(sql, records, context);
+  await assignVanities(batch);
+  await assignIncarnations(batch);
+  placeVotes(batch);
+  return batch.plan;
 };
 
-interface Given {
-  readonly records: readonly NumberedRecord[];
-  readonly context: PlanContext;
-  readonly codeFaults: CodeFaults;
-}
-
 /** Plans all but vanity codes and incarnations. */
-const planRecords = async (sql: Transaction, { records, context, codeFaults }: Given): Promise<Batch> => {
+const planRecords = async (
+  sql: Transaction,
+  records: readonly NumberedRecord[],
+  context: PlanContext,
+): Promise<Batch> => {
   const entries = Object.fromEntries(kindNames.map((kind) => [kind, [] as Entry[]])) as Plan['entries'];
   const plan: Plan = { entries, faults: [], skipped: 0 };
   const known = await lookUp(sql, records, context.now);
   const batch: Batch = { sql, plan, known, context };
   for (const { line, record } of records) {
-    const reason = codeFaults.get(line) ?? take(batch, line, record);
+    const reason = take(batch, line, record);
     if (reason === null) continue;
     plan.faults.push({ line, reason });
     known.refused.add(join(record.kind, getId(recordKinds[record.kind], record)));
@@ -224,13 +221,19 @@ export const listListings = (plan: Plan): Entry[] =>
   listEntries(plan, ({ listing }) => listing !== undefined);
 export const listNamed = (plan: Plan): Entry[] => listEntries(plan, ({ listing }) => listing === 'named');
 
-/** A code in the record is the only candidate; else the last one is random, so that one is always free. */
-const listCodes = ({ known, context }: Batch, { kind, id, record }: Entry): readonly string[] => {
-  if (record.vanity) return [foldVanityCode(record.vanity as string)];
+/** Returns the code that a record asks for, `null` if it asks for none that can be had. */
+const findRequestedCode = ({ record }: Entry): string | null => {
+  const code = foldVanityCode((record.vanity as string | undefined) ?? '');
+  return findVanityCodeFault(code) === null ? code : null;
+};
+
+/** The last candidate is random, so that one is always free. */
+const listCodes = ({ known, context }: Batch, entry: Entry): readonly string[] => {
+  const { kind, id, record } = entry;
   const name = kind === 'bot' ? known.present.get(join('user', id))?.name : (record.name as string);
   const candidates = listVanityCandidates(kind as VanityKind, id, name ?? '');
   const free = candidates.filter((code) => !context.requestedCodes.has(code));
-  return [...free, `${kind}-${randomBytes(6).toString('hex')}`];
+  return [findRequestedCode(entry) ?? [], ...free, `${kind}-${randomBytes(6).toString('hex')}`].flat();
 };
 
 /** Selects those that an entity has, or that the operator keeps from listings that did not request them. */
@@ -240,22 +243,22 @@ const selectTaken = (sql: Transaction, wanted: readonly string[], unasked: reado
     union select word from reserved_words where word = any(${formatTexts(unasked)}::text[])`);
 
 /** Gives each new listing its first free candidate code. */
-const assignVanities = async (batch: Batch, codeFaults: CodeFaults): Promise<void> => {
+const assignVanities = async (batch: Batch): Promise<void> => {
   const { sql, plan } = batch;
-  let open = listNamed(plan).map((entry) => ({ entry, codes: listCodes(batch, entry) }));
+  let open = listNamed(plan).map((entry) => ({
+    ...{ entry, requested: findRequestedCode(entry), codes: listCodes(batch, entry) },
+  }));
   const given = new Set<string>();
   for (let round = 0; open.length > 0; round++) {
     const listRound = (list: typeof open) => list.flatMap(({ codes }) => codes[round] ?? []);
-    const unasked = open.filter(({ entry }) => entry.record.vanity === undefined);
+    const unasked = open.filter(({ requested, codes }) => codes[round] !== requested);
     const taken = new Set(await selectTaken(sql, listRound(open), listRound(unasked)));
-    open = open.filter(({ entry, codes }) => {
-      const code = codes[round];
-      if (code === undefined) codeFaults.set(entry.line, `the vanity code ${codes[0] ?? ''} is taken`);
-      else if (taken.has(code) || given.has(code)) return true;
-      else {
-        given.add(code);
-        entry.record = { ...entry.record, vanity: code, vanity_ref: entry.record.vanity_ref ?? uuidv7() };
-      }
+    open = open.filter(({ entry, requested, codes }) => {
+      const code = codes[round] ?? '';
+      if (taken.has(code) || given.has(code)) return true;
+      given.add(code);
+      entry.missesCode = entry.record.vanity !== undefined && code !== requested;
+      entry.record = { ...entry.record, vanity: code, vanity_ref: entry.record.vanity_ref ?? uuidv7() };
       return false;
     });
   }

@@ -96,8 +96,8 @@ const tryPart = async (sql: Transaction, { part, context, written }: Part): Prom
       written.skipped += plan.entries[kind].length - added[kind];
     }
     written.skipped += plan.skipped;
-    for (const { kind, record } of listListings(plan)) {
-      for (const field of findUnfitFields(kind, record)) {
+    for (const { kind, record, missesCode } of listListings(plan)) {
+      for (const field of [...findUnfitFields(kind, record), ...(missesCode ? ['vanity'] : [])]) {
         const name = `${kind}.${field}`;
         written.toMend[name] = (written.toMend[name] ?? 0) + 1;
       }

@@ -63,7 +63,7 @@ const shortName = fc
   .string({ unit: 'binary', maxLength: 25 })
   .filter((value) => value.isWellFormed())
   .map((value) => `Ann${value.replace(refused, '')}.`);
-const time = fc.integer({ min: 0, max: 4e12 }).map((ms) => new Date(ms).toISOString());
+const time = fc.integer({ min: 0, max: Date.now() }).map((ms) => new Date(ms).toISOString());
 const stat = fc.bigInt({ min: 0n, max: 18_446_744_073_709_552_000n }).map(String);
 const counter = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const optionally = <Fields extends Record<string, fc.Arbitrary<unknown>>>(fields: Fields) =>

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { checkLine } from '../../../storage/import/check.ts';
-import { bot, pack, platformId, server, session, team, user, vote } from './store.ts';
+import { bot, pack, server, session, team, user, vote } from './store.ts';
 
 const test = suite('import lines');
 
@@ -67,8 +67,7 @@ const wrong: [string, unknown, RegExp][] = [
     bot(5, { last_stats_post: inTenYears }),
     /^last_stats_post must .*at most a day ahead/,
   ],
-  ['an id as vanity', bot(5, { vanity: platformId(1) }), /^vanity must be/],
-  ['a reserved vanity', bot(5, { vanity: 'Admin' }), /^vanity must be/],
+  ['a vanity of two lines', bot(5, { vanity: 'a\nb' }), /^vanity must have at most 128/],
   ['an unknown type', bot(5, { type: 'listed' }), /^type must be one of pending, approved/],
   [
     'a fault deep inside',

@@ -156,26 +156,31 @@ test('a client id belongs to one bot', async () => {
   assert.match(stopped.message, /^line 3: client_id \d+ belongs to bot \d+$/);
 });
 
-test('a name in use gets a suffix, a vanity code in use is refused', async () => {
+test('a name in use gets a suffix; so does a code that is taken or wrong, and is counted', async () => {
   const named = { user: { username: 'Lantern' } };
   await load(user(1), bot(5, named), bot(6, named), bot(7, { user: { username: '???' } }));
+  const { added, toMend } = await load(
+    ...[bot(8, { ...named, vanity: 'Lantern' }), bot(9, { vanity: 'admin' }), bot(10, { vanity: 'a b' })],
+    ...[bot(11, { vanity: 'owls' }), bot(12, { vanity: 'OWLS', user: { username: 'Owls' } }), vote(12, 2)],
+    session({ target_type: 'bot', target_id: platformId(12) }),
+  );
 
-  const rows = await store.sql<{ code: string }[]>`select code from vanity order by code`;
-  const stopped = await catchStop(load(bot(8, { vanity: 'Lantern' })));
-
-  assert.equal(pluck(rows, 'code'), [`bot-${platformId(7)}`, 'lantern', 'lantern-0006']);
-  assert.match(stopped.message, /^line 1: the vanity code lantern is taken$/);
+  const rows = await store.sql<{ code: string }[]>`select code from vanity order by code collate "C"`;
+  const ids = [7, 9, 10].map((number) => `bot-${platformId(number)}`);
+  const codes = ['lantern', 'lantern-0006', 'lantern-0008', 'owls', 'owls-0012'];
+  assert.equal(pluck(rows, 'code'), [...ids.sort(), ...codes]);
+  assert.equal([added.bot, added.vote, added.session, toMend], [5, 1, 1, { 'bot.vanity': 4 }]);
 });
 
-test('a record that is refused for its vanity code takes nothing from those after it', async () => {
-  await load(user(1), bot(5, { vanity: 'taken' }));
-  const client = { client_id: platformId(9) };
+test('a record that is refused takes nothing from those after it', async () => {
+  await load(user(1), bot(5, { client_id: platformId(9) }));
+  const taken = { client_id: platformId(9) };
   const lines = linesOf(
-    bot(6, { ...client, vanity: 'taken', user: { username: 'Never' } }),
-    bot(7, client),
+    bot(6, { ...taken, vanity: 'code', user: { username: 'Never' } }),
+    bot(7, { vanity: 'code' }),
     vote(6, 2),
     session({ target_type: 'bot', target_id: platformId(6) }),
-    bot(6, { vanity: 'free' }),
+    bot(6),
     vote(6, 3),
   );
 
@@ -183,13 +188,13 @@ test('a record that is refused for its vanity code takes nothing from those afte
   const report = await importLines(store.sql, lines, { skipBad: true });
 
   assert.equal(pluck(stopped.badLines, 'reason'), [
-    'the vanity code taken is taken',
+    `client_id ${platformId(9)} belongs to bot ${platformId(5)}`,
     `the bot ${platformId(6)} was refused`,
     `the bot ${platformId(6)} was refused`,
   ]);
   assert.equal([report.added.bot, report.added.vote, report.added.user, report.rejected], [2, 1, 0, 3]);
-  const [row] = await store.sql`select bot_id from bots where client_id = ${platformId(9)}`;
-  assert.is(row?.bot_id, platformId(7));
+  const [row] = await store.sql`select target_id from vanity where code = 'code'`;
+  assert.is(row?.target_id, platformId(7));
 });
 
 test('a record that only the database refuses is traced to its line', async () => {
@@ -283,7 +288,7 @@ test('with skipBad bad lines go to a file and the others are imported', async ()
 
 test('with skipBad a session of a listing that is refused is refused, too, in any batch', async () => {
   const lines = linesOf(
-    ...[user(1), bot(5, { vanity: 'owls' }), bot(6, { vanity: 'owls' })],
+    ...[user(1), bot(5), bot(6, { client_id: platformId(5) })],
     session({ target_type: 'bot', target_id: platformId(6) }),
     session({ target_type: 'bot', target_id: platformId(5), token_hash: 'cd'.repeat(32) }),
   );
