@@ -12,6 +12,7 @@ import {
   Timestamp,
   toNullable,
   Uuid,
+  VoterFigures,
 } from '../shared/common.ts';
 import { buildObject, buildPicture, describe, describeObject } from '../shared/example.ts';
 
@@ -70,6 +71,8 @@ export const webhookEventSchemas = {
       vote_ids: buildTextList('Ids of all votes of the request.', ['018f3b7e-7c1a-7d52-9d1e-2f6b1f6f7a10']),
       weight: buildCount(1, 'How many votes the request counted for.'),
       ...vote,
+      ref: buildText('newsletter-7', 'What the link that led to the vote said as `ref`; empty for nothing.'),
+      voter: describe(VoterFigures, 'What the user had done by this vote.'),
       next_vote_at: describe(Timestamp, 'When the user may vote again, by the rules at that time.'),
     }),
   },
