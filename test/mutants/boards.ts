@@ -92,8 +92,8 @@ export const boardMutants: readonly Mutant[] = [
   {
     name: 'a rank of what is not listed',
     file: 'http/api/leaderboards.ts',
-    find: `  if (!state.facts.listed) throw createNotFoundError(kind);\n`,
-    replace: '',
+    find: '  if (state.facts.listed) return ref;\n  throw createNotFoundError(kind);\n',
+    replace: '  return state.facts.listed ? ref : ref;\n',
     killers: [routesTest],
     why: 'a rank would tell that an unlisted entity exists',
   },

@@ -229,10 +229,18 @@ const otherMutants: readonly Mutant[] = [
   {
     name: 'an undo leaves what a reset covers',
     file: 'storage/catalogue/operator/plan-steps.ts',
-    find: 'when reset.reason is not null then reset.reason',
-    replace: 'when false then reset.reason',
+    find: 'when reset_reason is not null then reset_reason',
+    replace: 'when false then reset_reason',
     killers: ['test/http/operator/void-plans.test.ts'],
     why: 'the total would have votes that are void',
+  },
+  {
+    name: 'a plan leaves votes that a reset covers to their voters',
+    file: 'storage/catalogue/operator/plan-steps.ts',
+    find: '      await rejectVotes(transaction, quiet, id);\n',
+    replace: '',
+    killers: ['test/storage/catalogue/voters.test.ts'],
+    why: 'votes of a farm would go on counting in streaks and among the top voters',
   },
   {
     name: 'voters of a plan wait in a store that forgot them',
