@@ -46,15 +46,20 @@ export const findPrograms = (databaseUrl: string, serverMajor: number) => {
     );
   const { address, password } = splitPassword(databaseUrl);
   /** Runs a program to its end. Rejects with its error output when it fails, or as the signal says. */
-  const run = async (program: string, args: readonly string[], signal?: AbortSignal): Promise<void> => {
+  const run = async (
+    program: string,
+    args: readonly string[],
+    { signal, settings = '' }: { readonly signal?: AbortSignal | undefined; readonly settings?: string },
+  ): Promise<void> => {
     const all = ['--no-owner', '--no-acl', ...args, `--dbname=${address}`];
     const child = spawn(join(suitable.folder, program), all, {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
         PATH: `${suitable.folder}:/usr/bin:/bin`,
         LC_ALL: 'C',
-        // All else that changes text, the programs set for themselves.
+        // All else that changes text, the programs set for themselves, but for `settings`.
         PGCLIENTENCODING: 'UTF8',
+        PGOPTIONS: settings,
         PGCONNECT_TIMEOUT: '10',
         PGPASSWORD: password,
       },
@@ -72,11 +77,18 @@ export const findPrograms = (databaseUrl: string, serverMajor: number) => {
       // pg_dump writes into the existing file, which keeps its mode.
       closeSync(openSync(file, 'wx', 0o600));
       const ofSnapshot = snapshot === undefined ? [] : [`--snapshot=${snapshot}`];
-      return run('pg_dump', ['--format=custom', ...ofSnapshot, `--file=${file}`], signal);
+      return run('pg_dump', ['--format=custom', ...ofSnapshot, `--file=${file}`], { signal });
     },
     /** Restores all of a dump, or nothing. */
-    restore: (file: string, signal: AbortSignal) =>
-      run('pg_restore', ['--exit-on-error', '--single-transaction', file], signal),
+    restore: async (file: string, signal: AbortSignal): Promise<void> => {
+      const restore = (settings: string) =>
+        run('pg_restore', ['--exit-on-error', '--single-transaction', file], { signal, settings });
+      await restore('-c array_nulls=on').catch((error) => {
+        // A pooler may refuse settings.
+        if (!/startup parameter/.test(String(error))) throw error;
+        return restore('');
+      });
+    },
   };
 };
 

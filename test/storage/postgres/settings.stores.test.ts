@@ -2,16 +2,19 @@
  * A role or a database with any other settings gives the same as a plain one. (`SETTINGS=other` runs any test
  * on such a database.)
  */
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { otherSettings, writeChange } from '../../../bench/shared/other-settings.ts';
 import { readDemoLines } from '../../../ops/demo/demo.ts';
+import { findPrograms } from '../../../storage/backup/programs.ts';
 import { importLines } from '../../../storage/import/import.ts';
 import { writeCopy } from '../../../storage/move/sql-copy.ts';
 import { connectSql, createDriver, type Sql } from '../../../storage/sql/client.ts';
 import { migrate } from '../../../storage/sql/migrate.ts';
 import { openServerSql } from '../../../storage/sql/server.ts';
 import { pinnedSettings } from '../../../storage/sql/settings.ts';
+import { makeFolder } from '../../support/folder.ts';
 import { startPostgres } from '../../support/postgres-server.ts';
 import { dump } from '../import/store.ts';
 
@@ -113,6 +116,20 @@ test('import, export and move give the same bytes, from and to such a database',
     assert.equal(await text(to.sql), rows);
   }
   await Promise.all([plain.close(), other.close()]);
+});
+
+test('a dump is restored to such a database, with nothing in its arrays', async () => {
+  const [from, to] = [await server.database('dumped'), await server.database('restored')];
+  const [source, target] = [createDriver(from, { max: 1 }), createDriver(to, { max: 1 })];
+  await source`create table listed as select array[1, null]::int[] as numbers, date '2026-03-05' as day`;
+  await admin.unsafe(writeChange('restored'));
+  const file = join(makeFolder('rollcall-dumped-'), 'dump');
+  await findPrograms(from, 15).dump(file, {});
+  await findPrograms(to, 15).restore(file, new AbortController().signal);
+  const read = (sql: typeof source) =>
+    sql`select numbers[2] is null as none, day::date - date '2026-01-01' as days from listed`;
+  assert.equal([...(await read(target))], [...(await read(source))]);
+  await Promise.all([source.end(), target.end()]);
 });
 
 test.run();
