@@ -3,6 +3,7 @@
  */
 import { type Static, type TSchema, Type } from 'typebox';
 import { buildText, buildWideCount, Timestamp, Uuid, VoterFigures } from '../api/shared/common.ts';
+import { describe } from '../api/shared/example.ts';
 
 export const FeedQuery = Type.Object({
   targets: Type.Optional(
@@ -103,7 +104,7 @@ export const FeedEvent = Type.Union(
         upvote: Type.Boolean({ description: 'False for a downvote.' }),
         created_at: Timestamp,
         void: Type.Boolean({ description: 'Whether it was void when this was sent.' }),
-        voter: Type.Optional(VoterFigures),
+        voter: Type.Optional(describe(VoterFigures, 'With `voter=1`: what the user had done by this vote.')),
       },
     }),
     event('gap', {
