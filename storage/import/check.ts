@@ -6,6 +6,7 @@
  */
 import { Compile, type Validator } from 'typebox/schema';
 import { hasLongNumber, parseExact } from '../../engine/tools/exact-json.ts';
+import type { RecordField, RecordFields } from './fields.ts';
 import { findFormatFault, type ImportRecord, type KindName, kindNames, recordKinds } from './kinds.ts';
 
 /** The first line of an export has neither. */
@@ -31,6 +32,7 @@ export const checkLine = (text: string): CheckedLine => {
   if (typeof kind !== 'string' || !isKindName(kind)) {
     return bad(`"kind" must be one of ${kindNames.join(', ')}`);
   }
+  if (mayHaveNull.test(text)) dropNulls(value, recordKinds[kind].fields);
   const validator = validators[kind];
   if (!validator.Check(value)) return bad(describeFaults(value, validator.Errors(value)[1]));
   if (text.includes('\\u') && unstorable.test(JSON.stringify(value))) {
@@ -42,6 +44,19 @@ export const checkLine = (text: string): CheckedLine => {
 };
 
 const bad = (fault: string): CheckedLine => ({ record: null, fault });
+
+const mayBeNull = ({ schema }: RecordField): boolean =>
+  (schema as { anyOf?: { type?: string }[] }).anyOf?.some(({ type }) => type === 'null') === true;
+const mayHaveNull = /:\s*null/;
+/** Other programs write `null` for what is absent. A field that may be `null` by itself keeps it. */
+const dropNulls = (record: Record<string, unknown>, fields: RecordFields): void => {
+  for (const [name, value] of Object.entries(record)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (value === null && field !== undefined && 'fallback' in field && !mayBeNull(field))
+      delete record[name];
+    else if (name === 'user' && isObject(value)) dropNulls(value, recordKinds.user.fields);
+  }
+};
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

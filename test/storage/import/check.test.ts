@@ -117,6 +117,21 @@ test('the message has at most three faults, and the number of the others', () =>
   assert.match(fault, /; and 2 more$/);
 });
 
+test('null is absent where a field may be absent, and itself where that means something', () => {
+  const absent = { invite: null, vanity: null, tags: null, upvotes: null, status: null, created_at: null };
+  const bots = { ...absent, listed_since: null, user: { username: 'Owls', avatar: null } };
+  const { record } = checkLine(JSON.stringify(bot(5, bots)));
+
+  const { listed_since, user: account, ...rest } = record as unknown as Record<string, unknown>;
+  assert.equal([listed_since, account], [null, { username: 'Owls' }]);
+  assert.equal(
+    Object.keys(absent).filter((name) => name in rest),
+    [],
+  );
+  assert.match(findFault(bot(5, { owner: null })), /exactly one of owner/);
+  assert.match(findFault(user(1, { username: null })), /^username must be string/);
+});
+
 test('the smallest record of each kind is accepted', () => {
   const records = [user(1), team('team-1', 1), server(5), bot(5), pack('one'), vote(5, 2), session()];
 
