@@ -22,7 +22,7 @@ import type { RunningNode } from './running-node.ts';
  * A request's transaction has the only connection of the embedded SQL, and others wait until it ends: so each
  * has so many characters that it takes about this long. What a line costs depends on what is in the store.
  */
-const requestMs = 50;
+const requestMs = 35;
 /** In it ends what others have begun: often several statements, each after the answer to the last. */
 const pauseMs = 10;
 const characters = { first: 20_000, min: 5_000, max: 1_000_000 };
