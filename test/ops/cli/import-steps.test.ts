@@ -61,7 +61,7 @@ test('requests follow what lines cost: none takes long, and cheap lines go many 
     requests.reduce((sum, request) => sum + request.lines, 0),
     4_000,
   );
-  assert.ok(requests.slice(1).every(({ milliseconds }) => milliseconds <= 70 + 2));
+  assert.ok(requests.slice(1).every(({ milliseconds }) => milliseconds <= 100));
   assert.is(Math.max(...requests.map((request) => request.lines)), importLinesMax);
 });
 
