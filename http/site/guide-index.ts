@@ -33,12 +33,12 @@ const readGuideFile = (name: string): Promise<string> =>
 export const listGuidePages = (text: string): readonly GuidePage[] => {
   const pages: GuidePage[] = [{ name: 'index', title: 'Documents', section: '' }];
   let section = '';
-  for (const [, heading, title = '', file = ''] of text.matchAll(
-    /^## (.+)$|\[([^\]]+)\]\(((?!\.\.)[\w/.-]+\.md)\)/gm,
-  )) {
-    if (heading !== undefined) section = heading;
-    else if (!pages.some(({ name }) => name === toGuideName(file)))
-      pages.push({ name: toGuideName(file), title, section });
+  for (const line of text.split('\n')) {
+    if (line.startsWith('## ')) section = line.slice(3);
+    for (const [, title = '', file = ''] of line.matchAll(/\[([^[\]]+)\]\(([^()]+)\)/g)) {
+      const isPage = /^\w[\w/-]*\.md$/.test(file) && !pages.some(({ name }) => name === toGuideName(file));
+      if (isPage) pages.push({ name: toGuideName(file), title, section });
+    }
   }
   return pages;
 };

@@ -5,6 +5,7 @@
  */
 
 import { refusedInNames } from '../../../engine/rules/text.ts';
+import { sourcePattern } from '../../../engine/rules/vote-origin.ts';
 
 export const plainText = `^[^${refusedInNames}]*$`;
 
@@ -78,4 +79,5 @@ export const patternMessages: Readonly<Record<string, string>> = {
   [signedText]: 'must be a whole number of up to 19 digits, with - in front if it is negative',
   [headerText]: 'must be printable ASCII without blanks at its ends',
   [addressText]: 'must be an https address',
+  [sourcePattern]: 'must be 1 to 64 letters, digits, dots, underscores, tildes or hyphens',
 };

@@ -36,7 +36,7 @@ export interface ReadDocument {
 const toOwnLinks = (text: string): string =>
   text.replaceAll(/\]\(\/docs\/([\w/-]+)(#[\w-]+)?\)/g, '](../$1.md$2)');
 
-const toLine = (text = ''): string => text.replaceAll(/\s*\n+\s*/g, ' ').trim();
+const toLine = (text = ''): string => text.split(/\s+/).join(' ').trim();
 const readSchema = (body: Body | undefined): Schema => Object.values(body?.content ?? {})[0]?.schema ?? {};
 
 const listFields = ({ properties = {} }: Schema): string[] =>

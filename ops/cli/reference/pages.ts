@@ -62,24 +62,33 @@ const formatMetrics = async (): Promise<string> => {
 const formatSetting = (comments: readonly string[], settings: readonly string[]): string => {
   const names = settings.map((line) => `\`${line.slice(1)}\``).join(', ');
   const text = comments.map((line) => line.replace(/^# ?/, '').trim()).join(' ');
-  return `- ${names}: ${text.replace(/docs\/([\w/-]+)\.md/g, '[$1](../$1.md)')}`;
+  return `- ${names}: ${text.replace(/docs\/((?:[a-z-]+\/)?[a-z-]+)\.md/g, '[$1](../$1.md)')}`;
 };
 
 /** Each run of comments before settings explains these settings; `###` begins a section. */
-const settingsPattern = /^### (.+)$|^((?:# .*\n)+)((?:#[A-Z_]+=.*\n)+)/gm;
+const listSettings = (text: string): readonly string[] => {
+  const lines: string[] = [];
+  let [comments, settings]: [string[], string[]] = [[], []];
+  for (const line of [...text.split('\n'), '']) {
+    const isSetting = /^#[A-Z_]+=/.test(line);
+    if (isSetting && comments.length > 0) settings.push(line);
+    else {
+      if (settings.length > 0) lines.push(formatSetting(comments, settings));
+      if (settings.length > 0 || !line.startsWith('# ')) [comments, settings] = [[], []];
+      if (line.startsWith('# ')) comments.push(line);
+      if (line.startsWith('### ')) lines.push(`\n## ${line.slice(4)}\n`);
+    }
+  }
+  return lines;
+};
 
 const formatSettings = (): string => {
   const text = readFileSync(new URL('../../../config.example', import.meta.url), 'utf8');
-  const lines = [...text.matchAll(settingsPattern)].map(([, title, comments = '', settings = '']) =>
-    title === undefined
-      ? formatSetting(comments.trim().split('\n'), settings.trim().split('\n'))
-      : `\n## ${title}\n`,
-  );
   const opening =
     'Every setting with its default, as config.example has it. Settings are environment variables; an ' +
     'empty one counts as not set. The last word of a name is its unit. A wrong setting stops the start: ' +
     'all mistakes are reported at once.';
-  return toPage('Settings', opening, lines.join('\n').trim());
+  return toPage('Settings', opening, listSettings(text).join('\n').trim());
 };
 
 interface Fault {

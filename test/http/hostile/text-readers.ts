@@ -68,6 +68,7 @@ export const packages: Readonly<Record<string, readonly string[] | string>> = {
   '@resvg/resvg-js': 'is no JavaScript; draws names and short texts',
   node: 'the platform, below',
   'cli-progress': fromUs,
+  'csv-parse': 'reads what an operator imports, byte by byte, within a bound for each row',
 };
 
 /** Expressions of packages that are slow on some text, and why such a text does not reach them. */
@@ -111,7 +112,6 @@ export const platform: Readonly<Record<string, Read | string>> = {
 export const normalised: readonly string[] = [
   'engine/rules/vanity.ts',
   'http/site/cards/draw.ts',
-  'storage/catalogue/lists/fold.ts',
   'storage/catalogue/operator/look-alikes.ts',
 ];
 
