@@ -33,7 +33,7 @@ export const buildWebhooks = (buildContent: (body: TSchema) => Json): Json =>
           operationId: `receive ${type}`.replace(/\W(\w)/g, (_, letter: string) => letter.toUpperCase()),
           tags: ['Webhooks'],
           summary: means,
-          description: `${means} Sent to webhooks of the format \`standard\`.`,
+          description: 'Sent to webhooks of the format `standard`.',
           security: [],
           parameters: Object.entries(webhookHeaders).map(([name, [description, example]]) => ({
             name,

@@ -53,7 +53,7 @@ const decision = {
 const buildEvent = (type: string, reported: TProperties, isTest = false) => {
   const only = <Value extends string | boolean>(value: Value, description: string) =>
     Type.Literal(value, { description, examples: [value] });
-  const data = { ...reported, target: Target, test: only(isTest, 'Whether somebody tries the webhook.') };
+  const data = { ...reported, target: Target, test: only(isTest, 'Whether this is a test of the webhook.') };
   return buildObject({
     type: only(type, 'What happened.'),
     timestamp: describe(Timestamp, 'When it happened.'),
@@ -101,7 +101,7 @@ export const webhookEventSchemas = {
     }),
   },
   'webhook.test': {
-    means: 'Somebody tries the webhook.',
+    means: 'A user requested a test of the webhook.',
     body: buildEvent('webhook.test', { webhook_id: webhookId, user: User }, true),
   },
 };
